@@ -25,6 +25,9 @@ type Ask struct {
 	Turn Turn
 	// FreshRobots asks for robots.txt even when a valid copy is held: the start of a crawl (B03).
 	FreshRobots bool
+	// Until is when the answer must be there, by the gate's clock; the zero time is Config.Timeout
+	// from now. A deadline of the context counts as well: the earlier one holds.
+	Until time.Time
 	// Within, when not nil, says whether a redirect may lead there. A hop outside is not requested:
 	// Get returns an *OffScope error.
 	Within func(policy.Target) bool
@@ -75,7 +78,11 @@ type Turns interface {
 // Key is one pace key: a host, a registrable domain, or "profile:NAME" for a total.
 type Key struct {
 	Name string
-	Gap  time.Duration
+	// Gap is kept between the write of the request before, whoever made it, and this one's.
+	Gap time.Duration
+	// Own is true for a request that follows another one of the same read, when the profile lets own
+	// hops go free: it waits for the request in flight and for a pause, not for the gap.
+	Own bool
 }
 
 // Turn is the right to make one request now. Its holder ends it exactly once.
