@@ -1,0 +1,4 @@
+package main
+
+// accountCommands are the commands that work on the database: a field and a struct each.
+type accountCommands struct{}
