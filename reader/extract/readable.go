@@ -1,0 +1,127 @@
+package extract
+
+import (
+	"net/url"
+	"strconv"
+
+	"codeberg.org/readeck/go-readability/v2"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"github.com/webreaderapi/webreader/reader/dom"
+)
+
+// mark names the attribute that carries a node's ID through readability, which works on copies.
+const mark = "data-node-id"
+
+// readable is the baseline engine: go-readability's choice, mapped back to the nodes of t.
+func readable(t *dom.Tree, base *url.URL) Content {
+	c := Content{Type: TypeArticle, Keep: dom.NewSet(t)}
+	if base == nil {
+		base = new(url.URL)
+	}
+	top, from := t.HTML(dom.Root)
+	for made, id := range from {
+		if made.Type == html.ElementNode {
+			made.Attr = append(made.Attr, html.Attribute{Key: mark, Val: strconv.Itoa(int(id))})
+		}
+	}
+	parser := readability.NewParser()
+	article, err := parser.ParseAndMutate(top, base)
+	if err != nil || article.Node == nil {
+		return c
+	}
+	m := mapper{t: t, keep: &c.Keep, at: make(map[dom.ID]dom.ID)}
+	for n, owner := article.Node, dom.ID(0); n != nil; n = nextHTML(n, article.Node) {
+		if n.Type == html.TextNode {
+			m.text(n.Data, owner)
+			continue
+		}
+		owner = m.element(n, owner)
+	}
+	return c
+}
+
+// nextHTML is the next node in document order inside top.
+func nextHTML(n, top *html.Node) *html.Node {
+	if n.FirstChild != nil {
+		return n.FirstChild
+	}
+	for n != top && n.NextSibling == nil {
+		n = n.Parent
+	}
+	if n == top {
+		return nil
+	}
+	return n.NextSibling
+}
+
+// mapper finds the nodes of t that readability's copies came from.
+type mapper struct {
+	t    *dom.Tree
+	keep *dom.Set
+	at   map[dom.ID]dom.ID // how far the texts below an element have been matched
+}
+
+// element keeps the element that n is a copy of and gives the element to look for texts in.
+func (m *mapper) element(n *html.Node, owner dom.ID) dom.ID {
+	for _, a := range n.Attr {
+		if a.Key != mark {
+			continue
+		}
+		id, err := strconv.Atoi(a.Val)
+		if err != nil || id <= 0 || id >= m.t.Len() {
+			return owner
+		}
+		m.add(dom.ID(id))
+		return dom.ID(id)
+	}
+	return owner
+}
+
+// text keeps the next text below the nearest marked element that reads the same. A text that was
+// made by readability itself is passed over.
+func (m *mapper) text(data string, owner dom.ID) {
+	if owner == 0 {
+		return
+	}
+	at, seen := m.at[owner]
+	if !seen {
+		at = owner
+	}
+	for n := m.t.Following(at, owner); n != 0; n = m.t.Following(n, owner) {
+		if m.t.Kind(n) == dom.Text && m.t.Data(n) == data {
+			m.add(n)
+			m.at[owner] = n
+			return
+		}
+	}
+}
+
+func (m *mapper) add(n dom.ID) {
+	if !m.keep.Has(n) {
+		m.t.AddAncestors(m.keep, n)
+		m.keep.Add(n)
+	}
+}
+
+// unseen are the elements whose content no browser shows as text of the page.
+var unseen = map[atom.Atom]bool{
+	atom.Script: true, atom.Style: true, atom.Template: true, atom.Noscript: true, atom.Head: true, atom.Iframe: true,
+	atom.Object: true, atom.Dialog: true, atom.Textarea: true, atom.Select: true, atom.Datalist: true, atom.Noframes: true,
+}
+
+// full keeps every node that a person would see.
+func full(t *dom.Tree) Content {
+	c := Content{Type: TypeOther, Keep: dom.NewSet(t)}
+	n := dom.Root
+	for n != 0 {
+		if unseen[t.Tag(n)] || t.Kind(n) == dom.Comment {
+			n = t.After(n, dom.Root)
+			continue
+		}
+		c.Keep.Add(n)
+		n = t.Following(n, dom.Root)
+	}
+	return c
+}
