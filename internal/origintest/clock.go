@@ -1,0 +1,157 @@
+package origintest
+
+import (
+	"sync"
+	"testing"
+	"time"
+)
+
+// Clock is a clock that stands still until a test moves it. It has the gate's Now and After.
+type Clock struct {
+	mu      sync.Mutex
+	now     time.Time
+	timers  []timer
+	changed chan struct{} // closed and renewed at every After
+}
+
+type timer struct {
+	at time.Time
+	c  chan time.Time
+}
+
+// NewClock stands at start; the zero time is 15 January 2026, 12:00 UTC.
+func NewClock(start time.Time) *Clock {
+	if start.IsZero() {
+		start = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
+	}
+	return &Clock{now: start, changed: make(chan struct{})}
+}
+
+// Now is the time the clock stands at.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// After sends the time once the clock has been moved d on; at once when d is not positive.
+func (c *Clock) After(d time.Duration) <-chan time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := timer{c.now.Add(d), make(chan time.Time, 1)}
+	if d <= 0 {
+		t.c <- c.now
+		return t.c
+	}
+	c.timers = append(c.timers, t)
+	close(c.changed)
+	c.changed = make(chan struct{})
+	return t.c
+}
+
+// Advance moves the clock d on and fires what is due by then, in order.
+func (c *Clock) Advance(d time.Duration) { c.AdvanceTo(c.Now().Add(d)) }
+
+// AdvanceTo moves the clock to t, never back.
+func (c *Clock) AdvanceTo(t time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for {
+		i := c.earliest()
+		if i < 0 || c.timers[i].at.After(t) {
+			break
+		}
+		due := c.timers[i]
+		c.timers = append(c.timers[:i], c.timers[i+1:]...)
+		if due.at.After(c.now) {
+			c.now = due.at
+		}
+		due.c <- c.now
+	}
+	if t.After(c.now) {
+		c.now = t
+	}
+}
+
+// earliest is called with the lock held.
+func (c *Clock) earliest() int {
+	best := -1
+	for i, t := range c.timers {
+		if best < 0 || t.at.Before(c.timers[best].at) {
+			best = i
+		}
+	}
+	return best
+}
+
+// Next is when the next timer is due, and whether there is one. Timers that nobody listens to any
+// more count as well.
+func (c *Clock) Next() (time.Time, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i := c.earliest(); i >= 0 {
+		return c.timers[i].at, true
+	}
+	return time.Time{}, false
+}
+
+// AwaitTimers waits, in real time, until at least n timers are pending.
+func (c *Clock) AwaitTimers(t testing.TB, n int) {
+	t.Helper()
+	limit := time.After(10 * time.Second)
+	for {
+		c.mu.Lock()
+		have, changed := len(c.timers), c.changed
+		c.mu.Unlock()
+		if have >= n {
+			return
+		}
+		select {
+		case <-changed:
+		case <-limit:
+			t.Fatalf("origintest: %d timers pending after 10 s, want %d", have, n)
+		}
+	}
+}
+
+// Run moves the clock from timer to timer until done is closed: whenever the web answers nothing
+// and nothing has changed for quiet (5 ms when zero), the engine is taken to be idle and the clock
+// jumps to the next due time. It fails the test after a minute of real time.
+func (c *Clock) Run(t testing.TB, w *Web, quiet time.Duration, done <-chan struct{}) {
+	t.Helper()
+	if quiet <= 0 {
+		quiet = 5 * time.Millisecond
+	}
+	limit := time.After(time.Minute)
+	for {
+		before := c.activity(w)
+		select {
+		case <-done:
+			return
+		case <-limit:
+			t.Fatal("origintest: still running after a minute")
+		case <-time.After(quiet):
+		}
+		if c.activity(w) != before || before.inFlight > 0 {
+			continue
+		}
+		if next, ok := c.Next(); ok {
+			c.AdvanceTo(next)
+		}
+	}
+}
+
+type activity struct {
+	timers, requests, conns, inFlight int
+	now                               time.Time
+}
+
+func (c *Clock) activity(w *Web) activity {
+	c.mu.Lock()
+	a := activity{timers: len(c.timers), now: c.now}
+	c.mu.Unlock()
+	if w != nil {
+		a.requests, a.conns, a.inFlight = len(w.Requests()), w.Conns(), w.InFlight()
+	}
+	return a
+}
