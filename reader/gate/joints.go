@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/webreaderapi/webreader/policy"
+	"github.com/webreaderapi/webreader/policy/signals"
 	"github.com/webreaderapi/webreader/reader/dom"
 )
 
@@ -109,13 +110,13 @@ type RobotsCopy struct {
 }
 
 // RobotsState says what a request for robots.txt came to. The zero state is unreachable: closed.
-type RobotsState uint8
+type RobotsState = signals.RobotsState
 
 // The states of RFC 9309 section 2.3.1.
 const (
-	RobotsUnreachable RobotsState = iota
-	RobotsFound
-	RobotsAbsent
+	RobotsUnreachable = signals.RobotsUnreachable
+	RobotsFound       = signals.RobotsFound
+	RobotsAbsent      = signals.RobotsAbsent
 )
 
 // RobotsStore keeps robots.txt answers, over restarts and replicas where a database is behind it.
