@@ -79,3 +79,11 @@ type Document struct {
 	receipt Receipt
 	verdict policy.Verdict
 }
+
+// Receipt proves the read; the zero Receipt for a nil Document.
+func (d *Document) Receipt() Receipt {
+	if d == nil {
+		return Receipt{}
+	}
+	return d.receipt
+}
