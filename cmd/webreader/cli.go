@@ -16,6 +16,7 @@ type cli struct {
 	readCommands
 	serveCommands
 	accountCommands
+	watchCommands
 
 	Version versionCmd `cmd:"" help:"Print the version of webreader."`
 }

@@ -1,0 +1,107 @@
+// Package change tells what changed on a page between two visits without a copy of it: a visit
+// leaves behind keyed fingerprints of the page's sentences, which nobody can turn back into text.
+//
+// A change is a letter or digit of the main content that differs, or a link to a document that
+// leads elsewhere. Clocks, counters, tokens, furniture and order are noise.
+package change
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+
+	"github.com/webreaderapi/webreader/reader/extract"
+)
+
+// Kind is what a visit found.
+type Kind string
+
+// The kinds of a visit.
+const (
+	New       Kind = "new"
+	Unchanged Kind = "unchanged"
+	Changed   Kind = "changed"
+	Gone      Kind = "gone"
+	Back      Kind = "back"
+)
+
+// Passage is where something is new: the headings above it and a short quote.
+type Passage struct {
+	Heading []string `json:"heading"`
+	Kind    string   `json:"kind"` // added or changed
+	Excerpt string   `json:"excerpt"`
+}
+
+// Report is the outcome of one visit.
+type Report struct {
+	Kind     Kind
+	Added    int // blocks that are new
+	Removed  int // blocks that are gone
+	Changed  int // blocks of which a part is new
+	Passages []Passage
+	// Ignored counts differences that were passed over because the same place differed on most of
+	// the visits before.
+	Ignored int
+}
+
+// Options of a Detector.
+type Options struct {
+	Key          []byte // of the customer: fingerprints of two customers cannot be compared
+	ExcerptChars int    // longest excerpt in characters; 0 is 280
+	MostPassages int    // 0 is 8
+	Misses       int    // visits in a row with 404 or 410 until a page is gone; 0 is 1
+}
+
+// Detector compares visits of pages for one customer.
+type Detector struct {
+	o Options
+}
+
+// NewDetector makes a Detector.
+func NewDetector(o Options) *Detector {
+	if o.ExcerptChars <= 0 {
+		o.ExcerptChars = 280
+	}
+	if o.MostPassages <= 0 {
+		o.MostPassages = 8
+	}
+	if o.Misses <= 0 {
+		o.Misses = 1
+	}
+	return &Detector{o}
+}
+
+// Missing records a visit that was answered 404 or 410. It returns the state to keep.
+func (d *Detector) Missing(old State) (Report, State) {
+	if old.Missed < 255 {
+		old.Missed++
+	}
+	if int(old.Missed) == d.o.Misses && old.Seen {
+		return Report{Kind: Gone}, old
+	}
+	return Report{Kind: Unchanged}, old
+}
+
+// Visit compares the blocks of a page with the state of the visit before, the zero State on the
+// first. It returns the state to keep.
+func (d *Detector) Visit(old State, blocks []extract.Block) (Report, State) {
+	now := d.print(blocks)
+	r, flicker := d.compare(old, now)
+	state := now.state(old, flicker)
+	state.Seen = true
+	switch {
+	case !old.Seen:
+		r = Report{Kind: New}
+	case int(old.Missed) >= d.o.Misses:
+		r.Kind = Back
+	}
+	return r, state
+}
+
+// fingerprint is a keyed digest of a text, short enough that it gives nothing away.
+func (d *Detector) fingerprint(text string) uint64 {
+	m := hmac.New(sha256.New, d.o.Key)
+	m.Write([]byte(text))
+	var sum [sha256.Size]byte
+	return binary.BigEndian.Uint64(m.Sum(sum[:0]))
+}

@@ -1,0 +1,223 @@
+package change
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/webreaderapi/webreader/reader/extract"
+)
+
+func page(texts ...string) []extract.Block {
+	blocks := make([]extract.Block, len(texts))
+	for i, s := range texts {
+		blocks[i] = extract.Block{Text: s, Kept: true, Heading: []string{"Subsidie"}}
+	}
+	return blocks
+}
+
+// visits runs versions of one page through a detector and returns the last report.
+func visits(t *testing.T, versions ...[]extract.Block) Report {
+	t.Helper()
+	d := NewDetector(Options{Key: []byte("k")})
+	var s State
+	var r Report
+	for _, v := range versions {
+		r, s = d.Visit(s, v)
+		b, err := s.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.UnmarshalBinary(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+func TestAVisitIsJudgedByLettersAndDigits(t *testing.T) {
+	first := page("Aanvragen kan tot 1 mei 2027.", "Het budget is € 25.000.")
+	cases := map[string]struct {
+		second []extract.Block
+		want   Kind
+	}{
+		"the same":                {page("Aanvragen kan tot 1 mei 2027.", "Het budget is € 25.000."), Unchanged},
+		"other blanks and dashes": {page("Aanvragen  kan tot 1 mei 2027", "Het budget is: € 25.000"), Unchanged},
+		"another order":           {page("Het budget is € 25.000.", "Aanvragen kan tot 1 mei 2027."), Unchanged},
+		"another date":            {page("Aanvragen kan tot 8 mei 2027.", "Het budget is € 25.000."), Changed},
+		"a typo":                  {page("Aanvragen kna tot 1 mei 2027.", "Het budget is € 25.000."), Changed},
+		"a sentence more":         {page("Aanvragen kan tot 1 mei 2027. De pot is leeg.", "Het budget is € 25.000."), Changed},
+		"a block less":            {page("Aanvragen kan tot 1 mei 2027."), Changed},
+		"a repeated block":        {page("Aanvragen kan tot 1 mei 2027.", "Het budget is € 25.000.", "Het budget is € 25.000."), Changed},
+		"a counter more":          {page("Aanvragen kan tot 1 mei 2027.", "Het budget is € 25.000.", "Deze pagina is 41 keer bekeken"), Unchanged},
+		"today's date":            {page("Vandaag is het 3 mei 2027", "Aanvragen kan tot 1 mei 2027.", "Het budget is € 25.000."), Unchanged},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := visits(t, first, c.second).Kind; got != c.want {
+				t.Errorf("kind %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestABlockThatOnlyChangesSidesIsNoNews(t *testing.T) {
+	inside, outside := page("Lees ook: speelplekken"), page("Lees ook: speelplekken")
+	outside[0].Kept = false
+	body := page("Aanvragen kan tot 1 mei 2027.")
+	if got := visits(t, append(inside, body...), append(outside, body...)).Kind; got != Unchanged {
+		t.Errorf("out of the content: %s", got)
+	}
+	if got := visits(t, append(outside, body...), append(inside, body...)).Kind; got != Unchanged {
+		t.Errorf("into the content: %s", got)
+	}
+}
+
+func TestADocumentThatLeadsElsewhereIsAChange(t *testing.T) {
+	with := func(file string) []extract.Block {
+		b := page("Aanvraagformulier (PDF)")
+		b[0].Files = []string{file}
+		return b
+	}
+	r := visits(t, with("/docs/a.pdf"), with("/docs/b.pdf"))
+	if r.Kind != Changed || len(r.Passages) != 1 || r.Passages[0].Excerpt != "Aanvraagformulier (PDF)" {
+		t.Errorf("got %+v", r)
+	}
+}
+
+func TestAPassageQuotesWhatIsNewWithItsHeadings(t *testing.T) {
+	long := strings.Repeat("Deze zin staat er al heel lang en blijft ook staan. ", 12)
+	r := visits(t, page(long+"Einde."), page(long+"Nieuw is de termijn van 8 mei 2028. Einde."))
+	if r.Kind != Changed || r.Changed != 1 || r.Added != 0 || len(r.Passages) != 1 {
+		t.Fatalf("got %+v", r)
+	}
+	p := r.Passages[0]
+	if !strings.Contains(p.Excerpt, "Nieuw is de termijn van 8 mei 2028.") || len([]rune(p.Excerpt)) > 280 || p.Heading[0] != "Subsidie" {
+		t.Errorf("passage %+v", p)
+	}
+}
+
+func TestAPlaceThatDiffersAtEveryVisitIsLearned(t *testing.T) {
+	var versions [][]extract.Block
+	for i := range 6 {
+		versions = append(versions, page("Er zijn nog "+fmt.Sprint(90-i)+" plaatsen vrij", "Aanvragen kan tot 1 mei 2027."))
+	}
+	r := visits(t, versions...)
+	if r.Kind != Unchanged || r.Ignored != 1 {
+		t.Errorf("sixth visit: %+v", r)
+	}
+	if r := visits(t, append(versions, page("Er zijn nog 80 plaatsen vrij", "Aanvragen kan tot 9 mei 2027."))...); r.Kind != Changed {
+		t.Errorf("a real change beside it: %+v", r)
+	}
+}
+
+func TestGoneAndBack(t *testing.T) {
+	d := NewDetector(Options{Key: []byte("k"), Misses: 2})
+	r, s := d.Visit(State{}, page("Tekst."))
+	kinds := []Kind{r.Kind}
+	for range 3 {
+		r, s = d.Missing(s)
+		kinds = append(kinds, r.Kind)
+	}
+	r, s = d.Visit(s, page("Tekst."))
+	kinds = append(kinds, r.Kind)
+	r, _ = d.Visit(s, page("Tekst."))
+	kinds = append(kinds, r.Kind)
+	if got := fmt.Sprint(kinds); got != "[new unchanged gone unchanged back unchanged]" {
+		t.Error(got)
+	}
+}
+
+func TestTheStateOfALongPageFitsFourKilobytes(t *testing.T) {
+	var texts []string
+	for i := range 3000 {
+		texts = append(texts, fmt.Sprintf("Regeling nummer %d loopt tot week %d.", i, i%52))
+	}
+	long := page(texts...)
+	d := NewDetector(Options{Key: []byte("k")})
+	_, s := d.Visit(State{}, long)
+	b, err := s.MarshalBinary()
+	if err != nil || len(b) > 4096 {
+		t.Fatalf("%d bytes, %v", len(b), err)
+	}
+	if strings.Contains(string(b), "Regeling") {
+		t.Error("the state holds text")
+	}
+	if r, _ := d.Visit(s, long); r.Kind != Unchanged {
+		t.Errorf("same page: %+v", r)
+	}
+	texts[1500] = "Regeling nummer 1500 is gesloten."
+	r, _ := d.Visit(s, page(texts...))
+	if r.Kind != Changed || r.Changed+r.Added > 3 {
+		t.Errorf("one sentence changed: added %d changed %d removed %d", r.Added, r.Changed, r.Removed)
+	}
+}
+
+func TestStatesOfTwoCustomersDiffer(t *testing.T) {
+	_, a := NewDetector(Options{Key: []byte("a")}).Visit(State{}, page("Tekst."))
+	_, b := NewDetector(Options{Key: []byte("b")}).Visit(State{}, page("Tekst."))
+	if a.Units[0].print == b.Units[0].print {
+		t.Error("one text has the same fingerprint under two keys")
+	}
+}
+
+func TestABrokenStateIsRefused(t *testing.T) {
+	for _, b := range []string{"\x02\x01\x00", "\x01", "\x01\x01\x00\xff\xff\xff\xff\x0f", "\x01\x01\x00\x00\x00\x00tail"} {
+		if err := new(State).UnmarshalBinary([]byte(b)); err == nil {
+			t.Errorf("%q was taken", b)
+		}
+	}
+}
+
+func TestPersonalDataIsTakenOut(t *testing.T) {
+	drop := []string{
+		"jan.de-vries@gemeente.example", "jan(at)gemeente.example", "kovacs.ilona [kukac] hivatal.example",
+		"06 12 34 56 97", "06-12345697", "+31 6 1234 0258", "0031612340258", "(020) 123 45 67", "+36-20-555-30 08",
+		"06 20 555 3008", "20/555-3008", "(1) 234-5678", "999 976 096", "999976096", "9999.76.096", "99-99-76-096",
+		"8123456789", "8 123 456 789", "NL91 ABNA 0417 1643 00", "12345678-1-42",
+	}
+	for _, s := range drop {
+		for _, frame := range []string{"%s", "Vragen? %s.", "Bel met Jan de Vries (%s) voor 8 mei 2027.", "tel: %s, of kom langs"} {
+			text := fmt.Sprintf(frame, s)
+			if got := WithoutPersonalData(text); strings.Contains(got, s) || onlyDigits(got) != onlyDigits(strings.ReplaceAll(frame, "%s", "")) {
+				t.Errorf("%q became %q", text, got)
+			}
+		}
+	}
+	keep := []string{
+		"Tot 4 september 2026", "uiterlijk 04-09-2026 om 12:00 uur", "2028. április 2.", "2026-11-30", "€ 1.250.000", "€ 999.976.096",
+		"7 600 000 Ft", "999 976 096 Ft", "120 000 000 forint", "2026-2027", "artikel 4:25", "postcode 1234 AB", "70%", "kenmerk 2026-123456",
+		"van 9.00-17.00 uur", "EUR 12.500.000,00",
+	}
+	for _, s := range keep {
+		if got := WithoutPersonalData("Het is " + s + ", zo staat er."); !strings.Contains(got, s) {
+			t.Errorf("%q became %q", s, got)
+		}
+	}
+}
+
+func TestAnExcerptStaysWithinItsLimitAndAtWords(t *testing.T) {
+	block := strings.Repeat("woord ander ", 80) + "hier is het nieuwe " + strings.Repeat("slot einde ", 80)
+	e := Excerpt(block, "hier is het nieuwe", 100)
+	if n := len([]rune(e)); n > 100 || !strings.Contains(e, "hier is het nieuwe") {
+		t.Errorf("%d characters: %q", n, e)
+	}
+	for _, w := range strings.Fields(strings.Trim(e, "…")) {
+		if !strings.Contains(" woord ander hier is het nieuwe slot einde ", " "+w+" ") {
+			t.Errorf("cut inside a word: %q", w)
+		}
+	}
+	if e := Excerpt("Mail "+strings.Repeat("x", 300)+" jan@site.example nu", "Mail", 50); len([]rune(e)) > 50 {
+		t.Errorf("too long: %q", e)
+	}
+}
+
+func FuzzPersonalData(f *testing.F) {
+	f.Add("Bel 06 12 34 56 97 of mail jan@site.example", "of")
+	f.Add("++((12/34-", "1")
+	f.Fuzz(func(t *testing.T, block, unit string) {
+		if e := Excerpt(block, unit, 280); len([]rune(e)) > 280 {
+			t.Errorf("%d characters", len([]rune(e)))
+		}
+	})
+}

@@ -1,0 +1,243 @@
+package extract
+
+import (
+	"strings"
+
+	"golang.org/x/net/html/atom"
+
+	"github.com/webreaderapi/webreader/reader/dom"
+)
+
+// Block is one run of text between block tags, as change detection reads a page: a paragraph, a list
+// item, a table row, a label, a value.
+type Block struct {
+	Text    string   // blanks folded to one, no markup
+	Heading []string // the headings above it, outermost first; empty outside the content
+	Files   []string // where its links to documents lead: host and path, no query and no session
+	Kept    bool     // part of the main content; else it is furniture of the page
+}
+
+const (
+	mostBlocks   = 20_000
+	mostHeadings = 4
+)
+
+// TextBlocks are the visible blocks of a page in document order, those of the main content and the
+// furniture around it, so that a block that only changed sides is not taken for news.
+func TextBlocks(t *dom.Tree, c Content) []Block {
+	w := blockWalk{t: t, keep: c.Keep}
+	for n := t.Following(dom.Root, dom.Root); n != 0; {
+		if len(w.blocks) >= mostBlocks {
+			break
+		}
+		w.leave(n)
+		if w.enter(n) {
+			n = t.Following(n, dom.Root)
+		} else {
+			n = t.After(n, dom.Root)
+		}
+	}
+	w.flush()
+	return w.blocks
+}
+
+type blockWalk struct {
+	t      *dom.Tree
+	keep   dom.Set
+	blocks []Block
+	text   strings.Builder
+	files  []string
+	kept   bool
+	ends   []dom.ID // of the block elements around the current node: the first node after each
+	heads  []heading
+	head   dom.ID // the heading that is being read
+}
+
+type heading struct {
+	level int
+	text  string
+}
+
+// enter takes in n and says whether its children are to be read.
+func (w *blockWalk) enter(n dom.ID) bool {
+	switch w.t.Kind(n) {
+	case dom.Text:
+		w.take(n)
+		return false
+	case dom.Element:
+	default:
+		return false
+	}
+	tag := w.t.Tag(n)
+	if unreadable[tag] && !w.keep.Has(n) {
+		return false
+	}
+	if w.t.HasAttr(n, "hidden") && !w.keep.Has(n) {
+		return false
+	}
+	switch {
+	case tag == atom.Br:
+		w.flush()
+	case tag == atom.Td || tag == atom.Th:
+		w.text.WriteByte(' ')
+	case !inlineTag(tag):
+		w.flush()
+		w.ends = append(w.ends, w.t.After(n, dom.Root))
+		if headingLevel(tag) > 0 {
+			w.head = n
+		}
+	case tag == atom.A:
+		w.link(n)
+	}
+	return true
+}
+
+// leave ends the block elements that n is not in any more.
+func (w *blockWalk) leave(n dom.ID) {
+	for len(w.ends) > 0 && w.ends[len(w.ends)-1] == n {
+		w.flush()
+		w.ends = w.ends[:len(w.ends)-1]
+	}
+}
+
+func (w *blockWalk) take(n dom.ID) {
+	data := w.t.Data(n)
+	if strings.TrimSpace(data) != "" {
+		w.kept = w.kept || w.keep.Has(n)
+	}
+	if w.text.Len() < 1<<16 {
+		w.text.WriteString(data)
+	}
+}
+
+func (w *blockWalk) link(n dom.ID) {
+	if href := w.t.Attr(n, "href"); len(w.files) < 16 {
+		if f := documentPath(href, w.t.HasAttr(n, "download")); f != "" {
+			w.files = append(w.files, f)
+		}
+	}
+}
+
+func (w *blockWalk) flush() {
+	text := strings.Join(strings.Fields(w.text.String()), " ")
+	files, kept, head := w.files, w.kept, w.head
+	w.text.Reset()
+	w.files, w.kept, w.head = nil, false, 0
+	if text == "" && len(files) == 0 {
+		return
+	}
+	if head != 0 && kept {
+		w.heads = above(w.heads, headingLevel(w.t.Tag(head)))
+		w.heads = append(w.heads, heading{headingLevel(w.t.Tag(head)), cut(text, 120)})
+	}
+	b := Block{Text: text, Files: files, Kept: kept}
+	if kept {
+		b.Heading = w.path(head != 0)
+	}
+	w.blocks = append(w.blocks, b)
+}
+
+func (w *blockWalk) path(isHeading bool) []string {
+	heads := w.heads
+	if isHeading {
+		heads = heads[:len(heads)-1]
+	}
+	if len(heads) > mostHeadings {
+		heads = heads[len(heads)-mostHeadings:]
+	}
+	path := make([]string, len(heads))
+	for i, h := range heads {
+		path[i] = h.text
+	}
+	return path
+}
+
+func above(heads []heading, level int) []heading {
+	for len(heads) > 0 && heads[len(heads)-1].level >= level {
+		heads = heads[:len(heads)-1]
+	}
+	return heads
+}
+
+func headingLevel(tag atom.Atom) int {
+	switch tag {
+	case atom.H1:
+		return 1
+	case atom.H2:
+		return 2
+	case atom.H3:
+		return 3
+	case atom.H4:
+		return 4
+	case atom.H5:
+		return 5
+	case atom.H6:
+		return 6
+	}
+	return 0
+}
+
+var unreadable = map[atom.Atom]bool{
+	atom.Script: true, atom.Style: true, atom.Template: true, atom.Noscript: true, atom.Head: true, atom.Title: true,
+	atom.Iframe: true, atom.Object: true, atom.Svg: true, atom.Canvas: true, atom.Select: true, atom.Textarea: true,
+	atom.Datalist: true, atom.Dialog: true,
+}
+
+func inlineTag(tag atom.Atom) bool {
+	switch tag {
+	case atom.A, atom.Abbr, atom.B, atom.Bdi, atom.Bdo, atom.Big, atom.Cite, atom.Code, atom.Data, atom.Del, atom.Dfn,
+		atom.Em, atom.Font, atom.I, atom.Img, atom.Ins, atom.Kbd, atom.Label, atom.Mark, atom.Nobr, atom.Picture, atom.Q,
+		atom.S, atom.Samp, atom.Small, atom.Source, atom.Span, atom.Strike, atom.Strong, atom.Sub, atom.Sup, atom.Time,
+		atom.Tt, atom.U, atom.Var, atom.Wbr, atom.Svg:
+		return true
+	}
+	return false
+}
+
+// documentPath is where a link to a document leads, without what differs from visit to visit; empty
+// for other links.
+func documentPath(href string, download bool) string {
+	href, _, _ = strings.Cut(href, "#")
+	path, query, _ := strings.Cut(href, "?")
+	path = withoutSession(path)
+	if !download && !documentName(path) {
+		// A script that serves the document by name: download.aspx?file=x.pdf
+		for part := range strings.SplitSeq(query, "&") {
+			if _, v, ok := strings.Cut(part, "="); ok && documentName(v) {
+				return path + "?" + v
+			}
+		}
+		return ""
+	}
+	return path
+}
+
+func withoutSession(path string) string {
+	parts := strings.Split(path, "/")
+	for i, p := range parts {
+		parts[i], _, _ = strings.Cut(p, ";")
+	}
+	return strings.Join(parts, "/")
+}
+
+func documentName(name string) bool {
+	name = strings.ToLower(name)
+	for _, ext := range [...]string{".pdf", ".doc", ".docx", ".xls", ".xlsx", ".xlsm", ".ods", ".odt", ".rtf", ".ppt",
+		".pptx", ".odp", ".zip", ".csv", ".xml", ".epub", ".txt"} {
+		if strings.HasSuffix(name, ext) {
+			return true
+		}
+	}
+	return false
+}
+
+// cut shortens s to at most most bytes at a rune's border.
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && s[most]&0xC0 == 0x80 {
+		most--
+	}
+	return s[:most]
+}
