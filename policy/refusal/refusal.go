@@ -5,6 +5,7 @@ package refusal
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/webreaderapi/webreader/reader/dom"
 )
@@ -74,10 +75,65 @@ func Recognise(a Answer) Finding {
 	if f, ok := byHeader(a); ok {
 		return f
 	}
-	if f, ok := byStatus(a); ok {
+	f, done := byStatus(a)
+	if done && !refinable[a.Status] {
 		return f
 	}
-	return Finding{Class: OK}
+	v := pageOf(a)
+	if v == nil {
+		return f
+	}
+	if done {
+		if c, ok := v.byChallenge(a); ok && c.Reason == Challenge {
+			return c
+		}
+		return f
+	}
+	return v.page(a)
+}
+
+// refinable are the statuses with which challenges are served.
+var refinable = map[int]bool{
+	http.StatusForbidden: true, http.StatusMethodNotAllowed: true, http.StatusTooManyRequests: true, http.StatusServiceUnavailable: true,
+}
+
+// page judges a page that came with a good status.
+func (v *view) page(a Answer) Finding {
+	steps := []func(Answer) (Finding, bool){
+		v.byChallenge, v.bySentToConsent, v.bySentToLogin, v.byForwardToLogin, v.byPaywall, v.byPassword, v.byConsentPage, v.byDenial,
+	}
+	for _, step := range steps {
+		if f, ok := step(a); ok {
+			return f
+		}
+	}
+	return Finding{Class: OK, Warnings: v.warnings()}
+}
+
+// mostUnparsed bounds a body that is parsed here because the caller did not.
+const mostUnparsed = 1 << 20
+
+// pageOf is the view of an HTML answer; nil when there is no page to look at.
+func pageOf(a Answer) *view {
+	if !isHTML(a) {
+		return nil
+	}
+	if a.Tree == nil {
+		if len(a.Body) == 0 || len(a.Body) > mostUnparsed {
+			return nil
+		}
+		a.Tree = dom.Parse(a.Body, dom.Limits{})
+	}
+	return newView(a.Tree)
+}
+
+func isHTML(a Answer) bool {
+	kind := a.MediaType
+	if kind == "" {
+		kind, _, _ = strings.Cut(a.Header.Get("Content-Type"), ";")
+		kind = strings.ToLower(strings.TrimSpace(kind))
+	}
+	return kind == "text/html" || kind == "application/xhtml+xml" || kind == "" && a.Tree != nil
 }
 
 func refused(reason, vendor, mark string) Finding {

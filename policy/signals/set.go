@@ -9,9 +9,10 @@ import "net/http"
 // asked: its robots.txt is unreachable.
 type Set struct {
 	Robots Robots
-	// Header and Meta are those of the answer, at stage Use. A nil Header says nothing.
+	// Header, Meta and Links are those of the answer, at stage Use. A nil Header says nothing.
 	Header http.Header
 	Meta   []Meta
+	Links  []Link
 	// TDMFile is the site's tdmrep.json; nil when there is none or nobody asked for it.
 	TDMFile *TDMFile
 }
@@ -34,6 +35,3 @@ const (
 	RobotsFound
 	RobotsAbsent
 )
-
-// Meta is one meta element of a page: its name and content, as they stand.
-type Meta struct{ Name, Content string }
