@@ -122,10 +122,10 @@ func (v *view) asksOnlyConsent() bool {
 		if t.Kind(n) != dom.Element || v.is(n, hidden|mute|fallback) {
 			continue
 		}
-		if v.isButton(n) && has(t.Text(n)+t.Attr(n, "value"), acceptWords) {
+		if v.isButton(n) && has(v.label(n)+t.Attr(n, "value"), acceptWords) {
 			accepts = true
 		}
-		if t.Tag(n) == atom.A && t.HasAttr(n, "href") && !has(t.Text(n)+t.Attr(n, "href"), consentWords) && !has(t.Text(n), acceptWords) {
+		if t.Tag(n) == atom.A && t.HasAttr(n, "href") && !has(v.label(n)+t.Attr(n, "href"), consentWords) && !has(v.label(n), acceptWords) {
 			return false
 		}
 	}

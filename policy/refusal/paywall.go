@@ -2,6 +2,8 @@ package refusal
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html/atom"
@@ -15,6 +17,7 @@ const (
 	mostJSONAll   = 2 << 20
 	mostJSONNodes = 20_000
 	mostSelectors = 8
+	mostSelector  = 200 // bytes
 )
 
 // declaration is what a page says in schema.org's words about being free.
@@ -61,8 +64,8 @@ func (d *declaration) read(text string) {
 			todo = append(todo, v...)
 		case map[string]any:
 			d.object(v)
-			for _, member := range v {
-				todo = append(todo, member)
+			for _, name := range slices.Sorted(maps.Keys(v)) {
+				todo = append(todo, v[name])
 			}
 		}
 	}
@@ -86,7 +89,7 @@ func (d *declaration) object(o map[string]any) {
 
 func (d *declaration) selector(s string) {
 	for one := range strings.SplitSeq(s, ",") {
-		if one = strings.TrimSpace(one); one != "" && len(d.selectors) < mostSelectors {
+		if one = strings.TrimSpace(one); one != "" && len(one) <= mostSelector && len(d.selectors) < mostSelectors {
 			d.selectors = append(d.selectors, one)
 		}
 	}

@@ -37,9 +37,8 @@ type view struct {
 	scripts   []dom.ID
 	frames    []dom.ID // iframes
 	forms     []dom.ID
-	fields    []dom.ID // shown fields a person fills in; a password field is one
-	passwords []dom.ID // shown, outside chrome
-	ids       map[string]dom.ID
+	fields    []dom.ID          // shown fields a person fills in; a password field is one
+	passwords []dom.ID          // shown, outside chrome
 	marked    map[mark][]dom.ID // elements with a class or id of the table marks
 	refresh   string            // address of a meta refresh
 	paid      declaration
@@ -52,9 +51,13 @@ const (
 )
 
 func newView(t *dom.Tree) *view {
-	v := &view{tree: t, zone: make([]zone, t.Len()), marked: map[mark][]dom.ID{}, ids: map[string]dom.ID{}}
+	v := &view{tree: t, zone: make([]zone, t.Len()), marked: map[mark][]dom.ID{}}
+	unseen, _ := t.Hidden()
 	for n := range t.Descendants(dom.Root) {
 		v.zone[n] = v.zone[t.Parent(n)]
+		if unseen.Has(n) {
+			v.zone[n] |= hidden
+		}
 		switch t.Kind(n) {
 		case dom.Element:
 			v.element(n)
@@ -160,9 +163,6 @@ func (v *view) names(n dom.ID) {
 	for _, a := range v.tree.Attrs(n) {
 		switch a.Key {
 		case "id":
-			if _, known := v.ids[a.Val]; !known {
-				v.ids[a.Val] = n
-			}
 			v.named(n, a.Val)
 		case "class":
 			for name := range strings.FieldsSeq(a.Val) {
@@ -207,7 +207,7 @@ func (v *view) field(n dom.ID) {
 	case "hidden", "submit", "button", "image", "reset", "checkbox", "radio":
 		return
 	case "password":
-		if !v.is(n, chrome) {
+		if !v.is(n, chrome) && len(v.passwords) < mostMarked {
 			v.passwords = append(v.passwords, n)
 		}
 	}
@@ -305,6 +305,21 @@ func (v *view) words() string {
 		}
 	}
 	return strings.ToLower(strings.Join(strings.Fields(b.String()), " "))
+}
+
+// label is the text of n, as far as a label of a button or link goes.
+func (v *view) label(n dom.ID) string {
+	var b strings.Builder
+	looked := 0
+	for c := range v.tree.Descendants(n) {
+		if looked++; looked > mostMarked || b.Len() > mostText {
+			break
+		}
+		data := v.tree.Data(c)
+		b.WriteString(clip(data[:min(len(data), mostText)]))
+		b.WriteByte(' ')
+	}
+	return b.String()
 }
 
 // address parses a URL found on a page; nil when it is none.
