@@ -27,6 +27,7 @@ type Content struct {
 	Root          dom.ID // the lowest element that holds all of Keep; 0 when nothing is kept
 	Type          string // the kind of page: one of the Type constants
 	HiddenRemoved int    // how many elements were dropped because a person would not see them
+	Meta          Meta
 	Warnings      []string
 }
 
@@ -55,8 +56,9 @@ func Extract(t *dom.Tree, base *url.URL, o Options) Content {
 	case o.Engine == EngineReadability:
 		c = readable(t, base)
 	default:
-		c = readable(t, base)
+		c = chosen(t, base)
 	}
+	c.Meta = Metadata(t, base)
 	c.Root = lowest(t, c.Keep)
 	if c.Root == 0 {
 		c.Warnings = append(c.Warnings, "no main content was found")

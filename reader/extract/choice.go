@@ -1,0 +1,129 @@
+package extract
+
+import (
+	_ "embed"
+	"net/url"
+	"sync"
+
+	"golang.org/x/net/html/atom"
+
+	"github.com/webreaderapi/webreader/reader/dom"
+	"github.com/webreaderapi/webreader/reader/extract/internal/blocks"
+	"github.com/webreaderapi/webreader/reader/extract/internal/forest"
+)
+
+// weights are what internal/train learned: the forests of the two stages.
+//
+//go:embed weights.bin
+var weights []byte
+
+var stages = sync.OnceValue(func() [2]*forest.Forest {
+	first, rest, err := forest.Parse(weights)
+	if err != nil {
+		panic("extract: weights.bin: " + err.Error())
+	}
+	second, _, err := forest.Parse(rest)
+	if err != nil {
+		panic("extract: weights.bin: " + err.Error())
+	}
+	return [2]*forest.Forest{first, second}
+})
+
+// desk is the memory of one Extract, used again by later ones.
+type desk struct {
+	page   blocks.Page
+	view   blocks.View
+	second []uint8
+	odds   []float32
+}
+
+var desks = sync.Pool{New: func() any { return new(desk) }}
+
+// largeDesk is the number of nodes from which on a desk is not kept for later pages.
+const largeDesk = 50_000
+
+// chosen is the house's own engine: the blocks that the classifier takes for main content.
+func chosen(t *dom.Tree, base *url.URL) Content {
+	d := desks.Get().(*desk)
+	d.page.Prepare(t, base)
+	odds := d.classify()
+	keep := blocks.Choose(odds, &d.view)
+	c := Content{Type: TypeOther, Keep: gather(t, &d.page, keep), HiddenRemoved: d.page.Hidden}
+	if t.Len() < largeDesk {
+		d.page.Tree = nil
+		desks.Put(d)
+	}
+	return c
+}
+
+// classify gives the probability of each block to be main content.
+func (d *desk) classify() []float32 {
+	n := len(d.page.Blocks)
+	if cap(d.odds) < n {
+		d.odds = make([]float32, n)
+	}
+	d.odds = d.odds[:n]
+	rows := d.page.Describe()
+	d.page.Fill(&d.view)
+	both := stages()
+	both[0].Predict(rows, blocks.Features, d.odds)
+	d.second = d.view.Second(rows, d.odds, d.second[:0])
+	both[1].Predict(d.second, blocks.Features2, d.odds)
+	return d.odds
+}
+
+// gather makes the set of nodes of the kept blocks, with the images and breaks among them.
+func gather(t *dom.Tree, p *blocks.Page, keep []bool) dom.Set {
+	set := dom.NewSet(t)
+	sums := make([]int32, len(keep)+1)
+	for i, k := range keep {
+		sums[i+1] = sums[i]
+		if !k {
+			continue
+		}
+		b := &p.Blocks[i]
+		sums[i+1] += b.Words + 1
+		for _, n := range p.Texts[b.Lo:b.Hi] {
+			set.Add(n)
+			t.AddAncestors(&set, n)
+		}
+	}
+	for _, m := range p.Media {
+		if keepsMedium(t, p, m, keep, sums, &set) {
+			t.AddSubtree(&set, m.ID)
+			t.AddAncestors(&set, m.ID)
+		}
+	}
+	for i := range p.Elems {
+		if e := &p.Elems[i]; t.Tag(e.ID) == atom.Tr && set.Has(e.ID) {
+			for n := t.FirstChild(e.ID); n != 0; n = t.Next(n) {
+				if tag := t.Tag(n); tag == atom.Td || tag == atom.Th {
+					set.Add(n)
+				}
+			}
+		}
+	}
+	return set
+}
+
+// keepsMedium says that a thing without text belongs to the kept blocks: they are on both sides of
+// it, or are most of the element around it.
+func keepsMedium(t *dom.Tree, p *blocks.Page, m blocks.Medium, keep []bool, sums []int32, set *dom.Set) bool {
+	switch t.Tag(m.ID) {
+	case atom.Br, atom.Wbr, atom.Input:
+		return set.Has(p.Elems[m.Elem].ID)
+	}
+	i := int(m.Block)
+	if i > 0 && i < len(keep) && keep[i-1] && keep[i] {
+		return true
+	}
+	e := m.Elem
+	for e >= 0 && p.Elems[e].Blocks == 0 {
+		e = p.Elems[e].Parent
+	}
+	if e < 0 || p.Elems[e].Words*2 > p.Words {
+		return false
+	}
+	el := &p.Elems[e]
+	return (sums[el.Last]-sums[el.First])*2 > el.Words+el.Blocks
+}

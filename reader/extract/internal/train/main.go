@@ -1,0 +1,70 @@
+// Command train makes the weights of the block classifier from pages whose main content is known,
+// and measures what it can do on sites it has not seen.
+//
+//	train -dev DIR -grants DIR -folds 5            measure, by site
+//	train -dev DIR -grants DIR -out weights.bin    make the weights
+//
+// A DIR holds index.jsonl and html/ID.html, as design/extraction.md describes. The same pages and
+// the same settings give the same bytes.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"log"
+	"os"
+)
+
+type options struct {
+	dev, grants, out, pred string
+	folds                  int
+	trees1, trees2, leaves int
+	columns, rate          float64
+	one                    bool
+}
+
+func main() {
+	log.SetFlags(log.Ltime)
+	var o options
+	flag.StringVar(&o.dev, "dev", "", "folder of extract-dev, unpacked")
+	flag.StringVar(&o.grants, "grants", "", "folder of grants-dev, unpacked")
+	flag.StringVar(&o.out, "out", "", "write the weights to this file")
+	flag.StringVar(&o.pred, "pred", "", "with -folds: write the answers, a JSON line a page")
+	flag.IntVar(&o.folds, "folds", 0, "measure with so many folds")
+	flag.IntVar(&o.trees1, "trees1", 120, "trees of the first stage")
+	flag.IntVar(&o.trees2, "trees2", 80, "trees of the second stage")
+	flag.IntVar(&o.leaves, "leaves", 24, "leaves of a tree")
+	flag.Float64Var(&o.columns, "columns", 0.3, "share of the features that a tree may look at")
+	flag.Float64Var(&o.rate, "rate", 0.12, "learning rate")
+	flag.Parse()
+	if err := run(o); err != nil {
+		fmt.Fprintln(os.Stderr, "train:", err)
+		os.Exit(1)
+	}
+}
+
+func run(o options) error {
+	pages, err := load(o.dev)
+	if err != nil {
+		return err
+	}
+	if o.grants != "" {
+		more, err := load(o.grants)
+		if err != nil {
+			return err
+		}
+		pages = append(pages, more...)
+	}
+	log.Printf("%d pages, %d blocks", len(pages), blocksOf(pages))
+	if o.folds > 0 {
+		return measure(pages, o)
+	}
+	return final(pages, o)
+}
+
+func blocksOf(pages []*page) (n int) {
+	for _, p := range pages {
+		n += len(p.want)
+	}
+	return n
+}

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"log"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/webreaderapi/webreader/reader/extract/internal/blocks"
+	"github.com/webreaderapi/webreader/reader/extract/internal/forest"
+)
+
+func (o options) first() forest.Settings {
+	return forest.Settings{Trees: o.trees1, Leaves: o.leaves, Rate: o.rate, Lambda: 3, MinWeight: 3, Columns: o.columns, Rows: 0.7, Seed: 7}
+}
+
+func (o options) second() forest.Settings {
+	s := o.first()
+	s.Trees, s.Seed = o.trees2, 11
+	return s
+}
+
+// sample joins the rows of pages.
+func sample(pages []*page, width int, rows func(*page) []uint8) forest.Sample {
+	s := forest.Sample{Width: width}
+	for _, p := range pages {
+		all := rows(p)
+		for i, h := range p.heft {
+			if h > 0 {
+				s.Rows = append(s.Rows, all[i*width:(i+1)*width]...)
+				s.Want, s.Heft = append(s.Want, p.want[i]), append(s.Heft, h)
+			}
+		}
+	}
+	return s
+}
+
+func split(pages []*page, fold, folds int) (train, test []*page) {
+	for _, p := range pages {
+		if int(p.site>>8%uint64(folds)) == fold {
+			test = append(test, p)
+		} else {
+			train = append(train, p)
+		}
+	}
+	return train, test
+}
+
+// probabilities are those of one forest for a page.
+func probabilities(f *forest.Forest, rows []uint8, width, n int) []float32 {
+	out := make([]float32, n)
+	f.Predict(rows, width, out)
+	return out
+}
+
+// outside gives each page the first stage's answer of a forest that has not seen its site.
+func outside(pages []*page, o options, folds int) map[*page][]float32 {
+	answers := make(map[*page][]float32)
+	for k := range folds {
+		train, test := split(pages, k, folds)
+		f := forest.Train(sample(train, blocks.Features, func(p *page) []uint8 { return p.rows }), o.first())
+		for _, p := range test {
+			answers[p] = probabilities(f, p.rows, blocks.Features, len(p.want))
+		}
+		log.Printf("stage 1, fold %d", k)
+	}
+	return answers
+}
+
+func measure(pages []*page, o options) error {
+	one := outside(pages, o, o.folds)
+	report("stage 1", pages, func(p *page) []bool { return blocks.Choose(one[p], p.view) })
+	rows := secondRows(pages, one)
+	two := make(map[*page][]float32)
+	for k := range o.folds {
+		train, test := split(pages, k, o.folds)
+		f := forest.Train(sample(train, blocks.Features2, func(p *page) []uint8 { return rows[p] }), o.second())
+		for _, p := range test {
+			two[p] = probabilities(f, rows[p], blocks.Features2, len(p.want))
+		}
+		log.Printf("stage 2, fold %d", k)
+	}
+	report("stage 2", pages, func(p *page) []bool { return blocks.Choose(two[p], p.view) })
+	if o.pred == "" {
+		return nil
+	}
+	return answers(o.pred, pages, func(p *page) []bool { return blocks.Choose(two[p], p.view) })
+}
+
+func secondRows(pages []*page, one map[*page][]float32) map[*page][]uint8 {
+	rows := make(map[*page][]uint8)
+	for _, p := range pages {
+		rows[p] = p.view.Second(p.rows, one[p], nil)
+	}
+	return rows
+}
+
+func final(pages []*page, o options) error {
+	one := outside(pages, o, 5)
+	rows := secondRows(pages, one)
+	first := forest.Train(sample(pages, blocks.Features, func(p *page) []uint8 { return p.rows }), o.first())
+	second := forest.Train(sample(pages, blocks.Features2, func(p *page) []uint8 { return rows[p] }), o.second())
+	return os.WriteFile(o.out, append(first.Bytes(), second.Bytes()...), 0o644)
+}
+
+// report prints the mean page F1 by data set, type and language.
+func report(name string, pages []*page, keep func(*page) []bool) {
+	sums := make(map[string][2]float64)
+	add := func(key string, f float64) { s := sums[key]; sums[key] = [2]float64{s[0] + 1, s[1] + f} }
+	var yes, no [2]float64
+	for _, p := range pages {
+		kept := keep(p)
+		p.snippetScore(kept, &yes, &no)
+		if p.truth == nil {
+			continue
+		}
+		f := p.f1(kept)
+		add("set "+p.Dataset, f)
+		if p.Dataset == "grants" {
+			add("tpl "+p.Template, f)
+			continue
+		}
+		add("all", f)
+		if f < .5 {
+			add("low", 1)
+		}
+		add("type "+p.Type, f)
+		add("lang "+p.Lang, f)
+	}
+	fmt.Printf("== %s; snippets: recall %.3f leak %.3f\n", name, yes[0]/yes[1], no[0]/no[1])
+	keys := make([]string, 0, len(sums))
+	for k := range sums {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	for i, k := range keys {
+		fmt.Printf("%-22s %4.0f %.3f", k, sums[k][0], sums[k][1]/sums[k][0])
+		if i%3 == 2 {
+			fmt.Println()
+		} else {
+			fmt.Print("   ")
+		}
+	}
+	fmt.Println()
+}
+
+func (p *page) keptWords(kept []bool) []string {
+	var words []string
+	for i, k := range kept {
+		if k {
+			words = append(words, p.tokens[i]...)
+		}
+	}
+	return words
+}
+
+func (p *page) f1(kept []bool) float64 {
+	got := shingles(p.keptWords(kept))
+	same, all := 0, 0
+	for h, n := range got {
+		same += min(n, p.truth[h])
+		all += n
+	}
+	for _, n := range p.truth {
+		all += n
+	}
+	if all == 0 {
+		return 1
+	}
+	return 2 * float64(same) / float64(all)
+}
+
+func (p *page) snippetScore(kept []bool, yes, no *[2]float64) {
+	if len(p.With)+len(p.Without) == 0 {
+		return
+	}
+	text := " " + strings.ToLower(strings.Join(p.keptWords(kept), " ")) + " "
+	has := func(s string) float64 {
+		if strings.Contains(text, " "+strings.ToLower(strings.Join(tokens(s), " "))+" ") {
+			return 1
+		}
+		return 0
+	}
+	for _, s := range p.With {
+		yes[0] += has(s)
+		yes[1]++
+	}
+	for _, s := range p.Without {
+		no[0] += has(s)
+		no[1]++
+	}
+}
+
+func answers(name string, pages []*page, keep func(*page) []bool) error {
+	file, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	slices.SortStableFunc(pages, func(a, b *page) int { return cmp.Compare(a.ID, b.ID) })
+	enc := json.NewEncoder(file)
+	for _, p := range pages {
+		var text []string
+		for i, k := range keep(p) {
+			if k {
+				text = append(text, strings.Join(p.tokens[i], " "))
+			}
+		}
+		f := -1.0
+		if p.truth != nil {
+			f = p.f1(keep(p))
+		}
+		if err := enc.Encode(map[string]any{"id": p.ID, "text": strings.Join(text, "\n"), "f": f}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
