@@ -79,7 +79,7 @@ func TestImportsFollowTheArrows(t *testing.T) {
 			t.Errorf("%s: package %s has no rule in depsRules", f.path, f.dir)
 			continue
 		}
-		for _, p := range f.imports {
+		for _, p := range f.paths {
 			dep, ours := strings.CutPrefix(p, module+"/")
 			if ours && !slices.Contains(may, dep) && !strings.HasPrefix(dep, room+"/internal/") {
 				t.Errorf("%s imports %s, which depsRules do not allow", f.path, dep)
@@ -103,7 +103,7 @@ func ruleOf(allowed map[string][]string, dir string) (room string, may []string)
 // What the product imports is never a test package, not even from cmd.
 func TestTestPackagesStayInTests(t *testing.T) {
 	for _, f := range sources(t) {
-		for _, p := range f.imports {
+		for _, p := range f.paths {
 			dep, _ := strings.CutPrefix(p, module+"/")
 			if testsOnly[dep] || p == "testing" || p == "net/http/httptest" || p == "testing/fstest" {
 				t.Errorf("%s imports %s, which is for tests", f.path, p)

@@ -25,7 +25,8 @@ type file struct {
 	src     string
 	ast     *ast.File
 	fset    *token.FileSet
-	imports map[string]string // local name → import path
+	paths   []string          // what it imports
+	imports map[string]string // the same by local name
 }
 
 // house is the whole tree, read once.
@@ -91,6 +92,7 @@ func parseSource(fset *token.FileSet, name string, src []byte) (*file, error) {
 		if err != nil {
 			return nil, err
 		}
+		f.paths = append(f.paths, p)
 		f.imports[localName(spec, p)] = p
 	}
 	return f, nil

@@ -1,0 +1,100 @@
+package conformance
+
+import (
+	"os"
+	"testing"
+
+	"github.com/webreaderapi/webreader/policy"
+)
+
+// proofs has the test of each promise, by id.
+var proofs = map[string]func(*testing.T){
+	"W00": oneIdentity,
+	"W01": onlyWhenAsked,
+	"W02": onePageOneRequest,
+	"W05": mainContentAsMarkdown,
+	"W08": robotsByFolderAndGroup,
+	"W09": contentSignalStops,
+	"W10": refusalEndsIt,
+	"W11": noDisguise,
+	"S01": func(t *testing.T) {
+		identityOf(t, "subsidieupdate", "SubsidieUpdate", "https://www.subsidieupdate.nl/bot")
+	},
+	"S09": longestRuleWins,
+	"S11": robotsStatus,
+	"B01": func(t *testing.T) { identityOf(t, "subvenio", "SubvenioBot", "https://subvenio.hu/bot") },
+	"N01": everyAnswerNamesItsGround,
+}
+
+// later are the rows that may be without a test when all else is done.
+var later = map[string]string{
+	"B02": "documents are not read yet",
+	"W13": "no address ranges are configured yet",
+	"N05": "requests are not signed yet",
+	"N07": "/bot/check comes later",
+}
+
+// notYet is how many rows have no test. It may only fall: lower it with each test, never raise it.
+const notYet = 42
+
+func table(t *testing.T) []policy.Promise {
+	t.Helper()
+	rows, err := policy.LoadPromises(os.DirFS("../../profiles"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func TestPromise(t *testing.T) {
+	for _, p := range table(t) {
+		if prove := proofs[p.ID]; prove != nil {
+			t.Run(p.ID, prove)
+		} else {
+			t.Logf("%s: not yet", p.ID)
+		}
+	}
+}
+
+// The table says of each row, truly, whether a test proves it; the public page goes by that.
+func TestTableAndTestsAgree(t *testing.T) {
+	without, known := 0, map[string]bool{}
+	for _, p := range table(t) {
+		known[p.ID] = true
+		_, proven := proofs[p.ID]
+		switch {
+		case proven && p.NotYet:
+			t.Errorf("%s has a test: take not_yet out of %s", p.ID, policy.PromiseFile)
+		case !proven && !p.NotYet:
+			t.Errorf("%s has no test: write one, or mark it not_yet", p.ID)
+		}
+		if !proven {
+			without++
+		}
+	}
+	if without != notYet {
+		t.Errorf("%d rows have no test, notYet says %d; it may only fall", without, notYet)
+	}
+	for id := range proofs {
+		if !known[id] {
+			t.Errorf("%s has a test and is no row of %s", id, policy.PromiseFile)
+		}
+	}
+	for id := range later {
+		if !known[id] {
+			t.Errorf("%s may come later and is no row of %s", id, policy.PromiseFile)
+		}
+	}
+	if notYet < len(later) {
+		t.Errorf("notYet is %d: shorten the list of what may come later too", notYet)
+	}
+}
+
+// Each promise can be read by those whose site it is about.
+func TestEveryPromiseIsInItsLanguages(t *testing.T) {
+	for _, p := range table(t) {
+		if p.EN == "" || p.NL == "" && (p.Of("webreaderapi") || p.Of("subsidieupdate")) || p.HU == "" && p.Of("subvenio") {
+			t.Errorf("%s lacks a text in a language of its profiles", p.ID)
+		}
+	}
+}
