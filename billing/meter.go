@@ -43,7 +43,7 @@ func (m *Meter) Read(ctx context.Context, o Order, give HandOver) error {
 	}
 	receipt, err := m.deliver(ctx, o, hold, give)
 	if err != nil {
-		return errors.Join(err, m.void(ctx, hold, outcomeOf(err), err))
+		return errors.Join(err, m.void(ctx, hold, OutcomeOf(err), err))
 	}
 	if receipt.Outcome() != reader.Delivered {
 		return m.void(ctx, hold, receipt.Outcome(), nil)
@@ -85,8 +85,8 @@ func afterwards(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), SettleTime/3)
 }
 
-// outcomeOf is how the reads table calls a read that ended with err.
-func outcomeOf(err error) reader.Outcome {
+// OutcomeOf is how the reads table calls a read that ended with err.
+func OutcomeOf(err error) reader.Outcome {
 	switch fault.Of(err) {
 	case fault.BlockedBySitePolicy, fault.AddressNotAllowed, fault.AccountSuspended:
 		return reader.Blocked

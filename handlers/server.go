@@ -1,0 +1,236 @@
+// Package handlers is the HTTP API: it turns requests into orders and questions for the rooms below,
+// and their documents, verdicts and faults into answers. server.go lists all routes.
+package handlers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/labstack/echo/v4"
+
+	"github.com/webreaderapi/webreader/billing"
+	"github.com/webreaderapi/webreader/internal/telemetry"
+	"github.com/webreaderapi/webreader/openapi"
+	"github.com/webreaderapi/webreader/policy"
+	"github.com/webreaderapi/webreader/reader/gate"
+)
+
+// Meter makes a read: *billing.Meter.
+type Meter interface {
+	Read(ctx context.Context, o billing.Order, give billing.HandOver) error
+}
+
+// Decider answers whether a page may be read: *gate.Gate.
+type Decider interface {
+	Decide(ctx context.Context, a gate.Ask) (policy.Verdict, error)
+}
+
+// Rooms are what the handlers call. All are needed.
+type Rooms struct {
+	Meter       Meter
+	Decider     Decider
+	Accounts    billing.Accounts
+	Usage       billing.Usage
+	Idempotency billing.Idempotency
+	Profile     *policy.Profile
+	// Ready is nil while the database answers.
+	Ready   func(context.Context) error
+	Now     func() time.Time
+	Log     *slog.Logger
+	Metrics *telemetry.Metrics
+}
+
+// Server is the API.
+type Server struct {
+	config   Config
+	meter    Meter
+	decider  Decider
+	accounts billing.Accounts
+	usage    billing.Usage
+	idem     billing.Idempotency
+	profile  *policy.Profile
+	ready    func(context.Context) error
+	now      func() time.Time
+	log      *slog.Logger
+	metrics  *telemetry.Metrics
+
+	spec     *openapi3.T
+	specJSON []byte
+	pages    *pages
+	limits   *limits
+	echo     *echo.Echo
+	draining atomic.Bool
+}
+
+// New is the API over its rooms.
+func New(c Config, r Rooms) (*Server, error) {
+	spec, err := openapi3.NewLoader().LoadFromData(openapi.YAML)
+	if err != nil {
+		return nil, fmt.Errorf("the API's document: %w", err)
+	}
+	specJSON, err := spec.MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("the API's document: %w", err)
+	}
+	s := &Server{
+		config: c, meter: r.Meter, decider: r.Decider, accounts: r.Accounts, usage: r.Usage, idem: r.Idempotency,
+		profile: r.Profile, ready: r.Ready, now: r.Now, log: r.Log, metrics: r.Metrics,
+		spec: spec, specJSON: specJSON, limits: newLimits(r.Now, c.MaxReads),
+	}
+	if s.pages, err = newPages(spec); err != nil {
+		return nil, err
+	}
+	s.echo = s.newEcho()
+	s.routes(s.echo)
+	return s, nil
+}
+
+func (s *Server) newEcho() *echo.Echo {
+	e := echo.New()
+	e.HideBanner, e.HidePort = true, true
+	e.IPExtractor = s.clientAddress()
+	e.HTTPErrorHandler = s.fail
+	e.Use(s.observe, s.survive)
+	return e
+}
+
+// clientAddress takes X-Forwarded-For only from the proxies named in the settings. Echo must always be
+// given a rule: without one it believes any client (GO-2026-6872, GO-2026-6875).
+func (s *Server) clientAddress() echo.IPExtractor {
+	if len(s.config.TrustedProxies) == 0 {
+		return echo.ExtractIPDirect()
+	}
+	trust := []echo.TrustOption{echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false)}
+	for _, p := range s.config.TrustedProxies {
+		trust = append(trust, echo.TrustIPRange(&net.IPNet{IP: p.Masked().Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}))
+	}
+	return echo.ExtractIPFromXFFHeader(trust...)
+}
+
+// routes are all routes.
+func (s *Server) routes(e *echo.Echo) {
+	api := openapi.ServerInterfaceWrapper{Handler: openapi.NewStrictHandler(api{s}, nil)}
+
+	keyed := e.Group("", s.authenticate, s.limitRate, s.validate)
+	keyed.POST("/read", api.ReadPage)
+	keyed.GET("/read", api.ReadPageByQuery)
+	keyed.GET("/policy", api.DecidePolicy)
+	keyed.GET("/usage", api.GetUsage)
+	keyed.GET("/account", api.GetAccount)
+	keyed.PATCH("/account", api.ChangeAccount)
+	keyed.POST("/account/webhook-secret", api.RotateWebhookSecret)
+	keyed.GET("/keys", api.ListKeys)
+	keyed.POST("/keys", api.CreateKey)
+	keyed.DELETE("/keys/:id", api.RevokeKey)
+
+	open := e.Group("", s.validate)
+	open.GET("/healthz", api.GetLiveness)
+	open.GET("/readyz", api.GetReadiness)
+	open.GET("/bot/ips.json", api.GetBotAddresses)
+	open.GET("/bot/check", api.CheckAsSite, s.limitVisitor)
+
+	pages := []string{http.MethodGet, http.MethodHead}
+	e.Match(pages, "/", s.showHome)
+	e.Match(pages, "/docs", s.showReference)
+	e.Match(pages, "/docs/errors", s.showErrors)
+	e.Match(pages, "/docs/errors/:code", s.showError)
+	e.Match(pages, "/docs/acceptable-use", s.showAcceptableUse)
+	e.Match(pages, "/bot", s.showBot)
+	e.Match(pages, "/openapi.json", s.sendSpecJSON)
+	e.Match(pages, "/openapi.yaml", s.sendSpecYAML)
+	e.Match(pages, "/llms.txt", s.sendLLMs)
+	e.Match(pages, "/assets/:name", s.sendAsset)
+	e.Match(pages, "/robots.txt", s.sendRobots)
+}
+
+// api are the operations of the document. They stand apart from Server so that its own methods do
+// not mix with the generated interface's.
+type api struct{ *Server }
+
+// Handler answers the public API.
+func (s *Server) Handler() http.Handler { return s.echo }
+
+// Health answers /healthz and /readyz for the admin address.
+func (s *Server) Health() http.Handler { return s.echo }
+
+// HTTPServer is the server to run for the public API, with the time and size limits of one.
+func (s *Server) HTTPServer() *http.Server {
+	return &http.Server{
+		Addr: s.config.Addr, Handler: s.Handler(),
+		ReadHeaderTimeout: 10 * time.Second,
+		MaxHeaderBytes:    32<<10 - 4096, // net/http allows 4096 more than it is told
+		IdleTimeout:       2 * time.Minute,
+		WriteTimeout:      s.config.Timeout + bodyTime + handOverTime + time.Minute,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+}
+
+// Drain makes /readyz say no, so that no new requests are sent here.
+func (s *Server) Drain() { s.draining.Store(true) }
+
+// observe gives every request its id, the headers all answers have, and its one log line.
+func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		began := s.now()
+		r, h := c.Request(), c.Response().Header()
+		call := &call{id: billing.NewID("req"), accept: r.Header.Get("Accept"), base: publicBase(s.config.PublicURL, r, c.Scheme())}
+		call.entry = telemetry.Request{ID: call.id, Method: r.Method, Client: c.RealIP()}
+		c.SetRequest(r.WithContext(context.WithValue(r.Context(), callKey{}, call)))
+		h.Set("X-Request-Id", call.id)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cache-Control", "no-store")
+		if r.ContentLength != 0 {
+			_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(bodyTime)) // tests without a connection have no deadline
+		}
+		if len(r.TransferEncoding) > 0 {
+			// RFC 9112 section 6.1: whoever also sent a Content-Length may be smuggling; nothing more
+			// is read from this connection.
+			h.Set("Connection", "close")
+		}
+		if err := next(c); err != nil {
+			c.Error(err)
+		}
+		s.record(c, call, began)
+		return nil
+	}
+}
+
+func (s *Server) record(c echo.Context, call *call, began time.Time) {
+	e := &call.entry
+	e.Route, e.Status, e.Duration = c.Path(), c.Response().Status, s.now().Sub(began)
+	if e.Route == "" || e.Code == "not_found" && !strings.Contains(e.Route, ":") {
+		e.Route = "unknown"
+	}
+	s.metrics.Request(*e)
+	telemetry.Log(c.Request().Context(), s.log, *e)
+}
+
+// survive turns a panic into an internal error, so that one request cannot take the others down. The
+// panic's own text may hold anything, so only where it happened is logged.
+func (s *Server) survive(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) (err error) {
+		defer func() {
+			thrown := recover()
+			if thrown == nil {
+				return
+			}
+			if thrown == http.ErrAbortHandler { //nolint:errorlint // net/http throws this very value
+				panic(thrown)
+			}
+			err = errors.New("panic at " + whereFrom())
+			if c.Response().Committed {
+				s.log.Error("panic after the answer began", "request_id", requestID(c), "error", err.Error())
+				panic(http.ErrAbortHandler)
+			}
+		}()
+		return next(c)
+	}
+}
