@@ -1,24 +1,302 @@
 package policy
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
 )
 
-// Profiles are the built-in profiles and the house floor.
-type Profiles struct{ byName map[string]*Profile }
+// Profiles are the built-in profiles, the house floor and the topics that profiles can name.
+type Profiles struct {
+	byName map[string]*Profile
+	house  *Profile
+	topics map[string]*Topics
+}
 
-// Load reads every profile of files and merges it with house.yaml.
-func Load(files fs.FS) (*Profiles, error) { return &Profiles{}, nil }
+const (
+	houseFile  = "house.yaml"
+	maxProfile = 256 << 10
+)
 
-// Get is the profile of that name, or nil.
-func (p *Profiles) Get(name string) *Profile { return p.byName[name] }
+// Load reads the profiles of files, *.yaml at its top, and merges each with the floor in house.yaml.
+// topics/*.yaml are the topics. An error names the file, the line, the field and a correct example.
+func Load(files fs.FS) (*Profiles, error) {
+	all := &Profiles{byName: map[string]*Profile{}, topics: map[string]*Topics{}}
+	if err := all.loadTopics(files); err != nil {
+		return nil, err
+	}
+	text, err := fs.ReadFile(files, houseFile)
+	if err != nil {
+		return nil, fmt.Errorf("read the house floor: %w", err)
+	}
+	if all.house, err = readProfile(houseFile, text); err != nil {
+		return nil, err
+	}
+	names, err := fs.Glob(files, "*.yaml")
+	if err != nil {
+		return nil, fmt.Errorf("list the profiles: %w", err)
+	}
+	for _, name := range names {
+		if name == houseFile || name == "promises.yaml" {
+			continue
+		}
+		if err := all.loadBuiltIn(files, name); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
 
-// Names are the names of all profiles, in order.
-func (p *Profiles) Names() []string { return nil }
+func (all *Profiles) loadBuiltIn(files fs.FS, name string) error {
+	text, err := fs.ReadFile(files, name)
+	if err != nil {
+		return fmt.Errorf("read the profile %s: %w", name, err)
+	}
+	p, err := all.Parse(name, text)
+	if err != nil {
+		return err
+	}
+	if p.Name+".yaml" != name {
+		return fmt.Errorf("%s: name: the profile is called %q; write it like \"name: %s\"", name, p.Name, strings.TrimSuffix(name, ".yaml"))
+	}
+	all.byName[p.Name] = p
+	return nil
+}
 
-// LoadFile reads the profile in a file, merged with the house floor.
-func (p *Profiles) LoadFile(path string) (*Profile, error) { return nil, errors.New("not read") }
+// Get is the built-in profile of that name, or nil.
+func (all *Profiles) Get(name string) *Profile { return all.byName[name] }
 
-// WithInfoURL is p with another page for site operators: WEBREADER_PUBLIC_URL/bot for a profile that ships without one.
-func (p *Profile) WithInfoURL(raw string) (*Profile, error) { return p, nil }
+// Names are the names of the built-in profiles, in order.
+func (all *Profiles) Names() []string { return slices.Sorted(maps.Keys(all.byName)) }
+
+// Find is the built-in profile of that name, or the profile in the file of that path.
+func (all *Profiles) Find(nameOrFile string) (*Profile, error) {
+	if p := all.byName[nameOrFile]; p != nil {
+		return p, nil
+	}
+	if !strings.ContainsAny(nameOrFile, "./\\") {
+		return nil, fmt.Errorf("there is no profile %q: choose one of %s, or give a YAML file", nameOrFile, strings.Join(all.Names(), ", "))
+	}
+	return all.LoadFile(nameOrFile)
+}
+
+// LoadFile reads the profile in a file and merges it with the house floor.
+func (all *Profiles) LoadFile(name string) (*Profile, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("open the profile: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxProfile+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the profile: %w", err)
+	}
+	if len(text) > maxProfile {
+		return nil, fmt.Errorf("%s: a profile has at most %d bytes", name, maxProfile)
+	}
+	return all.Parse(name, text)
+}
+
+// Parse reads a profile and merges it with the house floor. Name stands in its errors.
+func (all *Profiles) Parse(name string, text []byte) (*Profile, error) {
+	p, err := readProfile(name, text)
+	if err != nil {
+		return nil, err
+	}
+	settle(p, all.house)
+	if err := p.check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if p.Scope.Topics != "" {
+		if p.topics = all.topics[p.Scope.Topics]; p.topics == nil {
+			return nil, fmt.Errorf("%s: scope.topics: there is no topic %q; write one of: %s", name, p.Scope.Topics,
+				strings.Join(slices.Sorted(maps.Keys(all.topics)), ", "))
+		}
+	}
+	return p, nil
+}
+
+// check is what no single field can say.
+func (p *Profile) check() error {
+	switch {
+	case p.Name == "":
+		return errors.New("name: is missing; write it like \"name: municipal-news\"")
+	case p.Identity.Token == "":
+		return errors.New("identity.product_token: is missing; write it like \"identity: { product_token: ExampleBot }\"")
+	case p.Robots.MaxAgeFloor > p.Robots.MaxAge:
+		return fmt.Errorf("robots.max_age_floor: is longer than max_age, %s; write it like \"max_age_floor: 5m\"", p.Robots.MaxAge)
+	case p.Schedule.Cron != "" && p.Schedule.Rounds != (Rounds{}):
+		return errors.New("schedule.cron: stands beside rounds; keep one of them, such as \"cron: \\\"0 6 * * 1-5\\\"\"")
+	}
+	return nil
+}
+
+// WithInfoURL is p with another page for site operators, such as WEBREADER_PUBLIC_URL/bot for a
+// profile that ships without one.
+func (p *Profile) WithInfoURL(raw string) (*Profile, error) {
+	if err := checkInfoURL(raw); err != nil {
+		return nil, err
+	}
+	c := *p
+	c.Identity.InfoURL = raw
+	return &c, nil
+}
+
+// readProfile reads what a file says, no more.
+func readProfile(name string, text []byte) (*Profile, error) {
+	r := &profileReader{file: path.Base(name), profile: &Profile{set: map[string]string{}}}
+	r.fields = r.profile.fields()
+	root, err := parseYAML(r.file, text)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.mapping("", root); err != nil {
+		return nil, err
+	}
+	return r.profile, nil
+}
+
+func parseYAML(file string, text []byte) (*yaml.Node, error) {
+	var doc yaml.Node
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	if err := d.Decode(&doc); err != nil {
+		return nil, fmt.Errorf("%s: not YAML: %s; write lines like \"name: municipal-news\"", file, strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	if d.Decode(new(yaml.Node)) != io.EOF {
+		return nil, fmt.Errorf("%s: holds more than one document; keep the first one", file)
+	}
+	root := doc.Content[0]
+	if root.Kind != yaml.MappingNode {
+		return nil, fmt.Errorf("%s:%d: is not a list of fields; write lines like \"name: municipal-news\"", file, root.Line)
+	}
+	return root, nil
+}
+
+type profileReader struct {
+	file    string
+	profile *Profile
+	fields  []field
+}
+
+// fault is an error at a line and a field, with a correct example.
+func (r *profileReader) fault(n *yaml.Node, path, problem, example string) error {
+	return fmt.Errorf("%s:%d: %s: %s; write it like %q", r.file, n.Line, path, problem, example)
+}
+
+// mapping reads the section at prefix ("" or "robots."): at most a few levels, as the schema has them.
+func (r *profileReader) mapping(prefix string, n *yaml.Node) error {
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		name := prefix + key.Value
+		if seen[name] {
+			return r.fault(key, name, "stands there twice", key.Value+": …, once")
+		}
+		seen[name] = true
+		if err := r.entry(name, key, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *profileReader) entry(name string, key, value *yaml.Node) error {
+	if name == "version" {
+		if value.Value != "1" {
+			return r.fault(value, name, "is a form of profiles that is not known", "version: 1")
+		}
+		return nil
+	}
+	for _, f := range r.fields {
+		switch {
+		case f.path == name:
+			return r.value(f, value)
+		case strings.HasPrefix(f.path, name+"."):
+			if value.Kind != yaml.MappingNode {
+				return r.fault(value, name, "is a section, not a value", key.Value+": { "+r.firstOf(name+".").example()+" }")
+			}
+			return r.mapping(name+".", value)
+		}
+	}
+	return r.unknown(name, key)
+}
+
+func (r *profileReader) firstOf(prefix string) field {
+	i := slices.IndexFunc(r.fields, func(f field) bool { return strings.HasPrefix(f.path, prefix) })
+	return r.fields[max(i, 0)]
+}
+
+// unknown says which field may have been meant.
+func (r *profileReader) unknown(name string, key *yaml.Node) error {
+	near, best := r.fields[0], 1<<30
+	for _, f := range r.fields {
+		if d := distance(name, f.path); d < best {
+			near, best = f, d
+		}
+	}
+	if best <= 3 {
+		return r.fault(key, name, "there is no such field; "+near.path+" may be meant", near.example())
+	}
+	prefix := name[:strings.LastIndexByte(name, '.')+1]
+	return r.fault(key, name, "there is no such field; known here: "+strings.Join(r.keysAt(prefix), ", "), r.firstOf(prefix).example())
+}
+
+func (r *profileReader) keysAt(prefix string) []string {
+	var keys []string
+	for _, f := range r.fields {
+		rest, ok := strings.CutPrefix(f.path, prefix)
+		key, _, _ := strings.Cut(rest, ".")
+		if ok && !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// value reads one value. Aliases are not followed, so that a file cannot be larger than it looks.
+func (r *profileReader) value(f field, n *yaml.Node) error {
+	f.value.SetZero()
+	list := f.isList()
+	switch {
+	case n.Kind == yaml.ScalarNode && n.Tag == "!!null":
+		return r.fault(n, f.path, "has no value", f.example())
+	case list && n.Kind != yaml.SequenceNode:
+		return r.fault(n, f.path, "is not a list", f.example())
+	case !list && n.Kind != yaml.ScalarNode:
+		return r.fault(n, f.path, "is not a single value", f.example())
+	case n.Kind == yaml.ScalarNode:
+		r.profile.set[f.path] = n.Value
+		return r.scalar(f, n)
+	}
+	words := make([]string, 0, len(n.Content))
+	for _, item := range n.Content {
+		if item.Kind != yaml.ScalarNode || slices.Contains(words, item.Value) {
+			return r.fault(item, f.path, "is not a list of different words", f.example())
+		}
+		if err := r.scalar(f, item); err != nil {
+			return err
+		}
+		words = append(words, item.Value)
+	}
+	r.profile.set[f.path] = "[" + strings.Join(words, ", ") + "]"
+	return nil
+}
+
+func (r *profileReader) scalar(f field, n *yaml.Node) error {
+	if !f.accepts(n.Tag) {
+		return r.fault(n, f.path, fmt.Sprintf("%q is of another type", n.Value), f.example())
+	}
+	if err := f.parse(n.Value); err != nil {
+		return r.fault(n, f.path, err.Error(), f.example())
+	}
+	return nil
+}

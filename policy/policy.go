@@ -74,6 +74,8 @@ type Case struct {
 	Standing Standing
 	Country  string // exit asked for, "" is the default one
 	Now      time.Time
+	// Token, when given, asks as if for another product token, offline. Such a case gets no permit.
+	Token string
 }
 
 // Outcome is the answer. The zero Outcome refuses.
@@ -112,6 +114,8 @@ type Ground struct {
 	Group     string
 	Line      int
 	Rule      string
+	// Detail says more in words of ours: "status 503", "the address asks for it with ..".
+	Detail string
 	// Header is the response header or meta element that decided, as it stands, cut at 200 bytes.
 	Header string
 }
@@ -119,10 +123,16 @@ type Ground struct {
 // Verdict is a judgement with its grounds. The zero Verdict refuses.
 type Verdict struct {
 	Outcome Outcome
-	Grounds []Ground // the first one decided
+	Grounds []Ground // the first one decided; never empty in a verdict of Judge
+	// Signals are what the site says about use, whatever became of it: the keys of Content-Signal as
+	// they are ("ai-train": "no"), those of Content-Usage as "usage:train-ai", and "tdm", "tdm_policy",
+	// "index", "follow", "noai", "nosnippet", "licence". What it does not speak about is absent.
 	Signals map[string]string
-	Target  Target
-	permit  Permit
+	// NoIndex is true when the page asks not to be kept. NoFollow is true when its links are not to be
+	// followed: it asks for it and the profile obeys.
+	NoIndex, NoFollow bool
+	Target            Target
+	permit            Permit
 }
 
 // Allowed is true when the outcome is Allow.

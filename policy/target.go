@@ -30,12 +30,8 @@ func (t Target) URL() *url.URL {
 	if t.IsZero() {
 		return nil
 	}
-	path, err := url.PathUnescape(t.path)
-	if err != nil { // not for a path that ParseTarget made
-		path = t.path
-	}
 	return &url.URL{
-		Scheme: t.scheme, Host: t.hostPort(), Path: path, RawPath: t.path,
+		Scheme: t.scheme, Host: t.hostPort(), Path: unescapePath(t.path), RawPath: t.path,
 		RawQuery: strings.TrimPrefix(t.query, "?"), ForceQuery: t.query == "?",
 	}
 }
@@ -147,4 +143,12 @@ func (t Target) hostPort() string {
 		h += ":" + t.port
 	}
 	return h
+}
+
+// unescapePath is an escaped path as people read it.
+func unescapePath(path string) string {
+	if plain, err := url.PathUnescape(path); err == nil {
+		return plain
+	}
+	return path
 }
