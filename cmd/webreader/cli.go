@@ -17,6 +17,7 @@ type cli struct {
 	serveCommands
 	accountCommands
 	watchCommands
+	promiseCommands
 
 	Version versionCmd `cmd:"" help:"Print the version of webreader."`
 }
