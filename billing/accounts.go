@@ -94,8 +94,8 @@ type Accounts interface {
 	RotateWebhookSecret(ctx context.Context, id string) (Account, error)
 	Suspend(ctx context.Context, id, reason string) error
 	Resume(ctx context.Context, id string) error
-	// Close ends an account: its keys are revoked and everything but the ledger is erased.
-	Close(ctx context.Context, id string) error
+	// CloseAccount ends an account: its keys are revoked and everything but the ledger is erased.
+	CloseAccount(ctx context.Context, id string) error
 
 	// CreateKey makes a key. The secret is in the answer and nowhere else.
 	CreateKey(ctx context.Context, account, name string, ends time.Time) (Key, Secret, error)

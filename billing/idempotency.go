@@ -1,6 +1,9 @@
 package billing
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // FreeRepeats is how often a delivered read may be asked for again with the same Idempotency-Key.
 const FreeRepeats = 3
@@ -10,7 +13,13 @@ type Attempt struct {
 	Account string
 	Key     string // the header's text; only its hash is kept
 	Request []byte // what makes two requests the same: method, path and canonical body; only its hash is kept
+	// Longest is the longest the request may run; 0 is DefaultLongest. An attempt that did not end
+	// by then, after a crash, does not stand in the way of a repeat.
+	Longest time.Duration
 }
+
+// Life is when an attempt that never ended counts as dead.
+func (a Attempt) Life() time.Duration { return Order{Longest: a.Longest}.HoldFor() }
 
 // Operation is what a request, or a request repeated with its Idempotency-Key, is charged as.
 type Operation struct {

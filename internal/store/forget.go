@@ -1,0 +1,102 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/webreaderapi/webreader/internal/fault"
+)
+
+// Forgotten is what went at a site operator's request, table by table.
+type Forgotten struct {
+	Domain string
+	Tables []ForgottenRows
+}
+
+// ForgottenRows is what happened to a table's rows.
+type ForgottenRows struct {
+	Table string
+	What  string // in plain words
+	Rows  int64
+}
+
+// forgetting is what forgetting a domain does to one table.
+type forgetting struct {
+	table, what string
+	column      string // the one that names the host
+	set         string // what its rows are changed to, with {now} and {find}; empty deletes them
+	kept        string // why the rows stay as they are; empty for all others
+}
+
+// forgettings are all tables that can name a site. A test compares the list with the schema: a table
+// with a column for a host, a URL, a domain or an authority must be here.
+var forgettings = []forgetting{
+	{table: "robots", column: "host", what: "robots.txt copies deleted"},
+	{table: "hosts", column: "host", what: "pace rows deleted"},
+	{table: "reads", column: "url_host", what: "reads and receipts: the host was blanked, the charge stays",
+		set: "url_host = ''"},
+	{table: "fetch_log", column: "host", what: "fetch log rows cut down to host, time, path, status, outcome, user agent, egress, " +
+		"customer and request id, which are kept until the log's retention ends, so that a report can still be checked",
+		set: "forgotten_at = {now}, remote = '', bytes = 0, duration_ms = 0, " +
+			"url = CASE WHEN {find}(url, '?') > 0 THEN substr(url, 1, {find}(url, '?') - 1) ELSE url END"},
+	{table: "accounts", column: "webhook_url", kept: "a customer's own address, which the customer gave"},
+	{table: "opt_outs", column: "domain", kept: "what keeps us away"},
+	{table: "tombstones", column: "domain", kept: "what keeps it forgotten"},
+}
+
+// Forget removes everything held about a domain and its sub-domains, and leaves a tombstone, so that
+// nothing learnt before comes back.
+func (s *Store) Forget(ctx context.Context, rawDomain, askedBy string) (Forgotten, error) {
+	domain, err := Domain(rawDomain)
+	if err != nil {
+		return Forgotten{}, err
+	}
+	if domain == "" {
+		return Forgotten{}, fault.New(fault.InvalidRequest, "Name the domain to forget.")
+	}
+	var f Forgotten
+	err = s.tx(ctx, func(tx *sql.Tx) error {
+		f = Forgotten{Domain: domain}
+		now, err := s.now(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `INSERT INTO tombstones (domain, asked_by, forgotten_at) VALUES ($1, $2, $3)
+			ON CONFLICT (domain) DO UPDATE SET asked_by = excluded.asked_by, forgotten_at = excluded.forgotten_at`,
+			domain, cut(askedBy, 200), now); err != nil {
+			return err
+		}
+		for _, each := range forgettings {
+			if each.kept != "" {
+				continue
+			}
+			n, err := s.forgetIn(ctx, tx, each, domain, now)
+			if err != nil {
+				return fmt.Errorf("%s: %w", each.table, err)
+			}
+			f.Tables = append(f.Tables, ForgottenRows{each.table, each.what, n})
+		}
+		return nil
+	})
+	if err != nil {
+		return Forgotten{}, fmt.Errorf("forget a domain: %w", err)
+	}
+	return f, nil
+}
+
+// forgetIn does one table. Rows are of the domain when their host is it, or ends with a dot and it.
+func (s *Store) forgetIn(ctx context.Context, tx *sql.Tx, f forgetting, domain string, now int64) (int64, error) {
+	var a args
+	text := "DELETE FROM " + f.table
+	if f.set != "" {
+		find := "instr"
+		if s.postgres {
+			find = "strpos"
+		}
+		text = "UPDATE " + f.table + " SET " + strings.NewReplacer("{find}", find, "{now}", strconv.FormatInt(now, 10)).Replace(f.set)
+	}
+	return affected(ctx, tx, text+" WHERE "+f.column+" = "+a.place(domain)+" OR "+isUnder(f.column, a.place("."+domain)), a...)
+}

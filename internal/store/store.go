@@ -1,0 +1,200 @@
+// Package store keeps what must outlive a process, in SQLite or PostgreSQL: it has the SQL and the
+// migrations, and implements the interfaces of billing and reader/gate. It knows those rooms; they
+// do not know it. It can hold no page: texts go in only as sealed envelopes.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	_ "modernc.org/sqlite" // the SQLite driver
+
+	"github.com/webreaderapi/webreader/billing"
+	"github.com/webreaderapi/webreader/reader/gate"
+)
+
+// Options are what a Store needs beyond the database. The zero Options are good.
+type Options struct {
+	// Clock is for tests: all times are its own then. Nil is the database's clock, so that replicas
+	// agree, and the machine's for waiting.
+	Clock gate.Clock
+	// Plans are the plans accounts may be on; nil is billing.BuiltInPlans.
+	Plans *billing.Plans
+	// Lease is how long a turn may last before it lapses; it must outlast the hardest deadline of a
+	// fetch. 0 is DefaultLease.
+	Lease time.Duration
+	// NoMigrate leaves the schema as it is; Open is then an error when it is behind.
+	NoMigrate bool
+}
+
+// DefaultLease is the lease of Options that name none.
+const DefaultLease = time.Minute
+
+// Store is one database. It is safe for concurrent use, also by several processes.
+type Store struct {
+	db       *sql.DB // writes; one connection on SQLite
+	ro       *sql.DB // reads that no transaction surrounds; the same as db on PostgreSQL
+	postgres bool
+	fixed    gate.Clock // nil in production
+	clock    gate.Clock // for waiting
+	plans    *billing.Plans
+	lease    time.Duration
+
+	ledger  *batcher[ledgerItem]
+	log     *batcher[logItem]
+	queues  *queues
+	stops   optOutCache
+	standby standingCache
+}
+
+// Open opens the database at rawURL and brings its schema up to date: "sqlite:PATH",
+// "sqlite::memory:" (one process, gone at its end) or "postgres://…".
+func Open(ctx context.Context, rawURL string, o Options) (*Store, error) {
+	s, err := connect(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.set(o); err != nil {
+		return nil, errors.Join(err, s.closeDatabase())
+	}
+	if err := s.prepare(ctx, rawURL, o.NoMigrate); err != nil {
+		return nil, errors.Join(err, s.closeDatabase())
+	}
+	s.ledger = newBatcher(s.flushLedger)
+	s.log = newBatcher(s.flushLog)
+	s.queues = newQueues()
+	return s, nil
+}
+
+func (s *Store) set(o Options) (err error) {
+	s.fixed, s.clock, s.plans, s.lease = o.Clock, o.Clock, o.Plans, o.Lease
+	if s.clock == nil {
+		s.clock = machineClock{}
+	}
+	if s.lease <= 0 {
+		s.lease = DefaultLease
+	}
+	if s.plans == nil {
+		s.plans, err = billing.BuiltInPlans()
+	}
+	return err
+}
+
+func (s *Store) prepare(ctx context.Context, rawURL string, noMigrate bool) error {
+	if err := s.db.PingContext(ctx); err != nil {
+		return fmt.Errorf("open the database: %w", hidePassword(err, rawURL))
+	}
+	if noMigrate {
+		return s.checkVersion(ctx)
+	}
+	return s.migrate(ctx, rawURL)
+}
+
+// Close ends the store. What was begun is written first.
+func (s *Store) Close() error {
+	s.ledger.close()
+	s.log.close()
+	return s.closeDatabase()
+}
+
+func (s *Store) closeDatabase() error {
+	err := s.db.Close()
+	if s.ro != s.db {
+		err = errors.Join(err, s.ro.Close())
+	}
+	return err
+}
+
+// Ping says whether the database answers: readiness.
+func (s *Store) Ping(ctx context.Context) error {
+	var one int
+	return s.ro.QueryRowContext(ctx, "SELECT 1").Scan(&one)
+}
+
+const badURL = "database URL: write sqlite:data/webreader.db or postgres://user:password@host/name"
+
+func connect(rawURL string) (*Store, error) {
+	if path, ok := strings.CutPrefix(rawURL, "sqlite:"); ok && path != "" {
+		return connectSQLite(path)
+	}
+	if strings.HasPrefix(rawURL, "postgres://") || strings.HasPrefix(rawURL, "postgresql://") {
+		return connectPostgres(rawURL)
+	}
+	return nil, errors.New(badURL)
+}
+
+const memory = ":memory:"
+
+// sqlitePragmas set up every connection. busy_timeout comes first: set later, a second opener of the
+// file gets SQLITE_BUSY from journal_mode. secure_delete overwrites what is deleted, also in the
+// write-ahead log's next round; temporary tables never touch the disk.
+const sqlitePragmas = "_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)" +
+	"&_pragma=foreign_keys(1)&_pragma=secure_delete(1)&_pragma=temp_store(2)"
+
+func connectSQLite(path string) (*Store, error) {
+	if path == memory {
+		db, err := sql.Open("sqlite", "file::memory:?"+sqlitePragmas+"&_txlock=immediate")
+		if err != nil {
+			return nil, err
+		}
+		db.SetMaxOpenConns(1)
+		return &Store{db: db, ro: db}, nil
+	}
+	path = filepath.Clean(strings.TrimPrefix(path, "//"))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("make the database's folder: %w", err)
+	}
+	file := "file:" + (&url.URL{Path: path}).EscapedPath() + "?"
+	db, err := sql.Open("sqlite", file+sqlitePragmas+"&_txlock=immediate")
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	ro, err := sql.Open("sqlite", file+sqlitePragmas+"&_pragma=query_only(1)")
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	ro.SetMaxOpenConns(max(4, runtime.NumCPU()))
+	ro.SetMaxIdleConns(max(4, runtime.NumCPU()))
+	return &Store{db: db, ro: ro}, nil
+}
+
+func connectPostgres(rawURL string) (*Store, error) {
+	config, err := pgx.ParseConfig(rawURL)
+	if err != nil {
+		return nil, fmt.Errorf("%s (%w)", badURL, hidePassword(err, rawURL))
+	}
+	db := stdlib.OpenDB(*config)
+	db.SetMaxOpenConns(16)
+	db.SetMaxIdleConns(16)
+	db.SetConnMaxIdleTime(5 * time.Minute)
+	return &Store{db: db, ro: db, postgres: true}, nil
+}
+
+// hidePassword takes the database's password out of an error.
+func hidePassword(err error, rawURL string) error {
+	u, parseErr := url.Parse(rawURL)
+	if parseErr != nil {
+		return errors.New("it cannot be parsed")
+	}
+	password, ok := u.User.Password()
+	if !ok || password == "" || !strings.Contains(err.Error(), password) {
+		return err
+	}
+	return errors.New(strings.ReplaceAll(err.Error(), password, "…"))
+}
+
+type machineClock struct{}
+
+func (machineClock) Now() time.Time                         { return time.Now() }
+func (machineClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
