@@ -1,0 +1,181 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/webreaderapi/webreader/internal/fault"
+	"github.com/webreaderapi/webreader/policy"
+	"github.com/webreaderapi/webreader/reader/gate/internal/fetch"
+)
+
+// keys are the pace keys of a request, in the order in which they are claimed. Own hops go free of
+// the profile's gap only: a longer one was asked for by the site and counts for every request.
+func (r *reading) keys(c policy.Case) []Key {
+	p := c.Profile
+	gap := p.Gap(c.Cause, c.Signals.Robots, c.OptOut).Gap
+	own := r.wrote && p.Pace.OwnHops == policy.HopsFree && gap <= p.Pace.MinGap
+	keys := []Key{{Name: p.PaceKey(c.Target), Gap: gap, Own: own}}
+	if total := p.TotalKey(); total != "" {
+		keys = append(keys, Key{Name: total, Own: own})
+	}
+	slices.SortFunc(keys, func(a, b Key) int { return strings.Compare(a.Name, b.Name) })
+	return keys
+}
+
+// take is the turn for a request: the caller's own one first, else one that is waited for.
+func (r *reading) take(ctx context.Context, c policy.Case) (Turn, error) {
+	if turn := r.turn; turn != nil {
+		r.turn = nil
+		return turn, nil
+	}
+	turn, err := r.cfg.Turns.Take(ctx, r.keys(c), r.until)
+	if err != nil {
+		if cause := ctx.Err(); cause != nil && errors.Is(cause, context.DeadlineExceeded) && fault.Of(err) == fault.Internal {
+			return nil, busy(0)
+		}
+		return nil, err
+	}
+	return turn, nil
+}
+
+// busy is the fault of a wait that would be too long.
+func busy(wait time.Duration) error {
+	return &fault.Error{
+		Kind: fault.HostBusy, RetryAfter: wait,
+		Detail: "The site's pace, or a pause that it asked for, would not allow the request in time. Try again after the time given, or allow a longer timeout.",
+	}
+}
+
+// turnEnd bounds how long giving a turn back may take once the read is over.
+const turnEnd = 5 * time.Second
+
+// endTurn gives a turn back, also when the read was cancelled.
+func endTurn(ctx context.Context, turn Turn, written time.Time) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), turnEnd)
+	defer cancel()
+	return turn.End(ctx, written)
+}
+
+// endUnused gives a turn back that no request was made with, because of err.
+func endUnused(ctx context.Context, turn Turn, err error) error {
+	if endErr := endTurn(ctx, turn, time.Time{}); endErr != nil && fault.Of(err) == fault.Internal {
+		return errors.Join(err, endErr)
+	}
+	return err // the turn lapses by itself
+}
+
+// send spends a turn on the request that v permits, logs it and gives the turn back. The response is
+// nil beside an error.
+func (r *reading) send(ctx context.Context, turn Turn, v policy.Verdict, o fetch.Options) (*fetch.Response, error) {
+	p := v.Permit()
+	began := r.cfg.Clock.Now()
+	watched, stop := r.watch(ctx, turn)
+	response, err := r.fetcher.Do(watched, p, o)
+	stop()
+	r.wrote = r.wrote || !response.WrittenAt.IsZero()
+	if errors.Is(err, fetch.ErrExpired) {
+		err = &fault.Error{Kind: fault.TargetTimeout, Err: err, Detail: "The connection to the site took too long. Try again later."}
+	}
+	err = r.settle(ctx, turn, p, began, response, err)
+	if err != nil {
+		return nil, err
+	}
+	return response, nil
+}
+
+// settle does what is owed after a request, whatever came of it: the row in the fetch log, the pause
+// that the site asked for, the turn's end.
+func (r *reading) settle(ctx context.Context, turn Turn, p policy.Permit, began time.Time, response *fetch.Response, err error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), turnEnd)
+	defer cancel()
+	var owed error
+	if !response.WrittenAt.IsZero() || response.Remote.IsValid() {
+		owed = r.cfg.Log.Fetched(ctx, r.row(p, began, response, err))
+	}
+	if wait := retryAfter(response.Status, response.Header, r.cfg.Clock.Now()); wait > 0 {
+		owed = errors.Join(owed, r.cfg.Turns.Pause(ctx, r.ask.Profile.PaceKey(p.Target()), r.cfg.Clock.Now().Add(wait)))
+	}
+	owed = errors.Join(owed, turn.End(ctx, response.WrittenAt))
+	if owed != nil && err == nil {
+		return owed
+	}
+	return err
+}
+
+// watch ends the context when the turn lapses, and within a second of the account's suspension.
+func (r *reading) watch(ctx context.Context, turn Turn) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	release := func() { cancel(context.Canceled) }
+	if end := turn.Deadline(); !end.IsZero() {
+		var free context.CancelFunc
+		ctx, free = context.WithTimeout(ctx, end.Sub(r.cfg.Clock.Now()))
+		outer := release
+		release = func() { free(); outer() }
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.poll(ctx, cancel)
+	}()
+	return ctx, func() { release(); <-done }
+}
+
+// standingPoll is how often the account's standing is looked at while a request is under way.
+const standingPoll = time.Second
+
+func (r *reading) poll(ctx context.Context, cancel context.CancelCauseFunc) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.cfg.Clock.After(standingPoll):
+		}
+		// A store that fails for a moment cuts nothing: the next request asks again before it starts.
+		if s, err := r.standing(ctx); err == nil && s != policy.StandingGood {
+			cancel(&fault.Error{Kind: fault.AccountSuspended, Detail: "The account was suspended while the page was being read."})
+			return
+		}
+	}
+}
+
+// row is the fetch log's row of one request.
+func (r *reading) row(p policy.Permit, began time.Time, response *fetch.Response, err error) FetchRow {
+	at := response.WrittenAt
+	if at.IsZero() {
+		at = began
+	}
+	row := FetchRow{
+		At: at, URL: p.Target().String(), Host: p.Target().Host(), Status: response.Status, Outcome: outcome(err),
+		UserAgent: p.Profile().UserAgent(), Egress: p.Country(), Cause: p.Cause(), Profile: p.Profile().Name,
+		Stage: stageNames[p.Stage()], Duration: r.cfg.Clock.Now().Sub(began), Bytes: response.Bytes,
+	}
+	if response.Remote.IsValid() {
+		row.Remote = response.Remote.Addr().String()
+	}
+	return row
+}
+
+var stageNames = map[policy.Stage]string{policy.Control: "control", policy.Fetch: "fetch"}
+
+func outcome(err error) string {
+	switch fault.Of(err) {
+	case fault.TargetTimeout:
+		return "timeout"
+	case fault.TargetUnreachable:
+		return "connection"
+	case fault.TooLarge:
+		return "too_large"
+	case fault.UnsupportedContent:
+		return "unreadable"
+	case fault.AccountSuspended:
+		return "cut"
+	}
+	if err != nil {
+		return "cut"
+	}
+	return "answered"
+}
