@@ -67,6 +67,29 @@ func onlyWhenAsked(t *testing.T) {
 	if urls := strings.Join(s.URLs(), " "); urls != "http://a.test/robots.txt http://a.test/" {
 		t.Errorf("a read of one page sent %s", urls)
 	}
+	everyRequestHasACause(t)
+}
+
+// everyRequestHasACause reads the fetch log beside the origin's: robots.txt, redirects and refusals too.
+func everyRequestHasACause(t *testing.T) {
+	e := newEngine(t, "webreaderapi")
+	e.Redirect("a.test", "/old", http.StatusFound, "http://b.test/new")
+	e.Page("b.test", "/new", origintest.Article("B"))
+	e.Handle("c.test", "/no", origintest.Status(http.StatusForbidden))
+	e.get("http://a.test/old")
+	e.get("http://c.test/no")
+	seen, rows := e.Requests(), e.memory.rows
+	if len(seen) != 6 || len(rows) != len(seen) {
+		t.Fatalf("the origin saw %d requests, the log has %d rows, want 6: %v", len(seen), len(rows), e.URLs())
+	}
+	for i, r := range rows {
+		if r.Cause.ID != "req_1" || r.Cause.Request != "req_1" || r.Cause.Account != "acc_1" || r.Cause.Kind == "" {
+			t.Errorf("%s was sent for %+v", r.URL, r.Cause)
+		}
+		if r.URL != seen[i].URL() || r.UserAgent != seen[i].Header.Get("User-Agent") {
+			t.Errorf("the log has %s by %q, the origin saw %s by %q", r.URL, r.UserAgent, seen[i].URL(), seen[i].Header.Get("User-Agent"))
+		}
+	}
 }
 
 // W02. Whatever the page asks a browser to load.
