@@ -3,6 +3,7 @@
 package markdown
 
 import (
+	"bytes"
 	"net/url"
 
 	"github.com/webreaderapi/webreader/reader/dom"
@@ -51,11 +52,41 @@ type Result struct {
 
 // Render writes the nodes of t that are in keep. keep is closed towards the root: the writer goes
 // down only into nodes that are in it. Parts that have no text of their own are found below a kept
-// parent without being in keep: MathML and math scripts, the image in a noscript, sources.
-func Render(t *dom.Tree, keep dom.Set, o Options) Result { return Result{} }
+// parent without being in keep: MathML and math scripts, the image in a noscript, sources. Code
+// blocks and formulas are read whole. Render may append nodes to t, outside of the page itself.
+func Render(t *dom.Tree, keep dom.Set, o Options) Result {
+	w := write(t, keep, o, false)
+	w.writeReferences()
+	res := Result{Links: w.pages, Images: w.images, Stripped: w.stripped}
+	text := string(bytes.TrimRight(w.out, " \n"))
+	switch {
+	case o.MaxTokens > 0:
+		res.Markdown, res.Tokens, res.Truncated = cut(text, w.ends, o.MaxTokens)
+	case o.NoTokens:
+		res.Markdown = text
+	default:
+		res.Markdown, res.Tokens = text, Tokens(text)
+	}
+	return res
+}
 
 // Text writes the kept nodes as plain text: a blank line between blocks, no marks.
-func Text(t *dom.Tree, keep dom.Set, o Options) string { return "" }
+func Text(t *dom.Tree, keep dom.Set, o Options) string {
+	return string(bytes.TrimRight(write(t, keep, o, true).out, " \n"))
+}
+
+func write(t *dom.Tree, keep dom.Set, o Options, plain bool) *writer {
+	w := &writer{t: t, keep: keep, o: o, plain: plain, brackets: o.Links == "references"}
+	if t.Len() <= int(dom.Root) {
+		return w
+	}
+	w.links = newResolver(t, o.Base)
+	w.facts = learn(t, keep)
+	w.out = make([]byte, 0, 4096)
+	w.walk(dom.Root)
+	w.flush()
+	return w
+}
 
 // HTML writes the kept nodes as minimal HTML: structure, links and images, no classes, styles or scripts.
 func HTML(t *dom.Tree, keep dom.Set, o Options) string { return "" }

@@ -1,0 +1,135 @@
+package markdown
+
+import (
+	"strings"
+
+	"golang.org/x/net/html/atom"
+
+	"github.com/webreaderapi/webreader/reader/dom"
+)
+
+// byClass deals with elements whose class says what they are. It is true when n needs no more.
+func (w *writer) byClass(n dom.ID, class string) bool {
+	t := w.t
+	if mathWord(class) && w.mathByClass(n, class) {
+		return true
+	}
+	if hasToken(class, "mw-editsection", "mw-cite-backlink", "mw-jump-link", "zeroclipboard-container", "anchorjs-link", "fn-backlink", "footnote-backlink", "sr-only-copy") {
+		return true
+	}
+	tag := t.Tag(n)
+	if (strings.Contains(class, "num") || strings.Contains(class, "lin") || strings.Contains(class, "gutter") || strings.Contains(class, "gl")) && tag != atom.Pre && tag != atom.Code && w.gutter(n) {
+		return true
+	}
+	if copyClass(class) && (tag == atom.Button || tag == atom.A || tag == atom.Span || tag == atom.Div) && len(shortText(t, n, 40)) < 24 {
+		return true
+	}
+	if tag == atom.Div && hasToken(class, "MathJax_ref", "mjx-assistive-mml") {
+		return true
+	}
+	w.callout(n, tag, class)
+	return false
+}
+
+func mathWord(class string) bool {
+	for _, word := range [...]string{"ath", "katex", "tex", "mjx", "MJX", "MJXc", "stem"} {
+		if strings.Contains(class, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// callout writes a boxed remark as a quote, its title in bold.
+func (w *writer) callout(n dom.ID, tag atom.Atom, class string) {
+	switch tag {
+	case atom.Div, atom.Aside, atom.Section, atom.P, atom.Span:
+	default:
+		return
+	}
+	if hasToken(class, "admonition-title", "markdown-alert-title", "callout-title", "alert-title", "alert-heading", "note-title", "admonition-heading", "callout-heading", "custom-block-title", "hint-title") {
+		w.boldBlock(n)
+		return
+	}
+	if w.cell != nil || w.heading > 0 || tag == atom.Span || tag == atom.P {
+		return
+	}
+	if hasToken(class, "admonition", "markdown-alert", "callout", "custom-block", "theme-admonition", "bs-callout", "sidebar-note", "notecard", "admonitionblock") && !hasToken(class, "cookie", "alert-dismissible") {
+		w.quote(n)
+	}
+}
+
+// checkbox writes the box of a task: only at the start of a list item is an input one.
+func (w *writer) checkbox(n dom.ID) {
+	t := w.t
+	if t.Attr(n, "type") != "checkbox" || len(w.frames) == 0 || w.plain || w.cell != nil {
+		return
+	}
+	f := w.frames[len(w.frames)-1]
+	if !f.item || f.started || len(w.buf) > 0 {
+		return
+	}
+	w.putBox(t.HasAttr(n, "checked"))
+}
+
+func (w *writer) putBox(checked bool) {
+	if checked {
+		w.raw("[x]")
+	} else {
+		w.raw("[ ]")
+	}
+	w.space = true
+}
+
+// boxOf is the box of an item that shows its state without an input.
+func (w *writer) boxOf(n dom.ID) string {
+	t := w.t
+	if w.plain {
+		return ""
+	}
+	state, ok := t.LookupAttr(n, "data-checked")
+	if !ok {
+		state, ok = t.LookupAttr(n, "data-list")
+		ok = ok && (state == "checked" || state == "unchecked")
+	}
+	if !ok && (t.Attr(n, "role") == "checkbox" || t.Attr(n, "role") == "menuitemcheckbox") {
+		state, ok = t.LookupAttr(n, "aria-checked")
+	}
+	if !ok {
+		if state, ok = w.boxInside(n); !ok {
+			return ""
+		}
+	}
+	for c, seen := t.Following(n, n), 0; c != 0 && seen < 8; c = t.Following(c, n) {
+		seen++
+		if t.Tag(c) == atom.Input && t.Attr(c, "type") == "checkbox" {
+			return "" // the input will say it
+		}
+	}
+	if state == "true" || state == "checked" {
+		return "[x]"
+	}
+	return "[ ]"
+}
+
+// boxInside looks for an element with the role of a checkbox at the start of an item.
+func (w *writer) boxInside(n dom.ID) (string, bool) {
+	t := w.t
+	if class := t.Attr(n, "class"); !strings.Contains(class, "task") && !strings.Contains(class, "check") && !strings.Contains(class, "todo") {
+		return "", false
+	}
+	seen := 0
+	for c := t.Following(n, n); c != 0 && seen < 8; c = t.Following(c, n) {
+		seen++
+		if v, ok := t.LookupAttr(c, "aria-checked"); ok {
+			return v, true
+		}
+		if v, ok := t.LookupAttr(c, "data-checked"); ok {
+			return v, true
+		}
+	}
+	if hasToken(t.Attr(n, "class"), "checked", "task-list-item-checked", "is-checked", "todo-done", "to-do-children-checked") {
+		return "true", true
+	}
+	return "", false
+}

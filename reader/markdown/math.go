@@ -1,0 +1,296 @@
+package markdown
+
+import (
+	"strings"
+
+	"golang.org/x/net/html/atom"
+
+	"github.com/webreaderapi/webreader/reader/dom"
+)
+
+// putMath writes a formula in TeX.
+func (w *writer) putMath(tex string, display bool) {
+	tex, gone := dom.Clean(tex)
+	w.stripped += gone
+	tex = unwrapTeX(strings.Join(strings.Fields(tex), " "))
+	if tex == "" {
+		return
+	}
+	if w.plain {
+		w.raw(tex)
+		return
+	}
+	tex = strings.ReplaceAll(tex, "$", `\$`)
+	tex = strings.ReplaceAll(tex, `\\$`, `\$`)
+	if !display || w.cell != nil || w.heading > 0 || w.inLink() {
+		w.raw("$" + tex + "$")
+		return
+	}
+	w.endBlock()
+	w.begin(true)
+	w.out = append(w.out, "$$"...)
+	w.out = append(w.out, tex...)
+	w.out = append(w.out, "$$"...)
+	w.end()
+}
+
+// unwrapTeX takes off the delimiters and the style that generators put around a formula.
+func unwrapTeX(s string) string {
+	s = strings.TrimSpace(s)
+	for _, p := range [...][2]string{{`\(`, `\)`}, {`\[`, `\]`}, {"$$", "$$"}, {"$", "$"}, {`{\displaystyle `, "}"}, {`{\textstyle `, "}"}, {`\displaystyle `, ""}} {
+		if len(s) >= len(p[0])+len(p[1]) && strings.HasPrefix(s, p[0]) && strings.HasSuffix(s, p[1]) && (p[0][0] != '{' || wrapsAll(s)) {
+			s = strings.TrimSpace(s[len(p[0]) : len(s)-len(p[1])])
+		}
+	}
+	return s
+}
+
+// wrapsAll is true when the brace that begins s is closed by the one that ends it.
+func wrapsAll(s string) bool {
+	depth := 0
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth == 0 && i < len(s)-1 {
+				return false
+			}
+		}
+	}
+	return depth == 0
+}
+
+// mathByClass writes the formulas that scripts have set: KaTeX, MathJax and the pictures and spans
+// that stand for TeX. It is true when n was one.
+func (w *writer) mathByClass(n dom.ID, class string) bool {
+	t := w.t
+	switch {
+	case hasToken(class, "katex-display"):
+		if inner := w.findMath(n); inner.found {
+			w.putMath(inner.tex, true)
+			return true
+		}
+	case hasToken(class, "katex"):
+		if inner := w.findMath(n); inner.found {
+			w.putMath(inner.tex, inner.display)
+			return true
+		}
+	case hasToken(class, "katex-html") && t.Attr(n, "aria-hidden") == "true" && t.Prev(n) != 0,
+		hasToken(class, "MathJax_Preview"), hasToken(class, "MJX_Assistive_MathML"), hasToken(class, "mwe-math-fallback-image-inline", "mwe-math-fallback-image-display"):
+		return !hasToken(class, "mwe-math-fallback-image-inline", "mwe-math-fallback-image-display") || t.Tag(n) == atom.Img
+	case hasToken(class, "MathJax_Display", "MathJax", "MathJax_SVG", "MathJax_CHTML", "mjx-chtml", "MathJax_MathML", "MathJax_SVG_Display", "MJXc-display", "mjx-container"):
+		if w.scriptFollows(n) {
+			return true
+		}
+		display := hasToken(class, "MathJax_Display", "MathJax_SVG_Display", "MJXc-display") || strings.HasSuffix(t.Attr(t.Parent(n), "class"), "Display")
+		if tex := t.Attr(n, "data-mathml"); tex != "" && t.Tag(n) != atom.Div {
+			if id := w.appended(tex); id != 0 {
+				if m := t.First(id, atom.Math); m != 0 {
+					w.putMath(mathTeX(t, m), display)
+					return true
+				}
+			}
+		}
+		if inner := w.findMath(n); inner.found {
+			w.putMath(inner.tex, display || inner.display)
+			return true
+		}
+	case hasToken(class, "math", "math-container", "arithmatex", "mathjax_process", "tex2jax_process", "math-tex", "MathJye", "latex", "mathquill-static-math", "math-inline", "math-display", "mathjax", "stem", "katex-src", "tex"):
+		return w.rawTeX(n, class)
+	}
+	return false
+}
+
+// appended does nothing to the page but parse a bit of MathML beside it.
+func (w *writer) appended(markup string) dom.ID {
+	if len(markup) > 1<<16 || w.facts.grafts > 500 {
+		return 0
+	}
+	w.facts.grafts++
+	box := w.t.NewElement(dom.Root, atom.Template)
+	if w.t.AppendHTML(box, markup, dom.Limits{}) == 0 {
+		return 0
+	}
+	return box
+}
+
+type formula struct {
+	tex            string
+	display, found bool
+}
+
+// findMath is the first formula below n: its TeX annotation, or MathML.
+func (w *writer) findMath(n dom.ID) formula {
+	t := w.t
+	for c := t.Following(n, n); c != 0; c = t.Following(c, n) {
+		if t.Name(c) == "math" {
+			tex := mathTeX(t, c)
+			return formula{tex, t.Attr(c, "display") == "block", tex != ""}
+		}
+		if t.Name(c) == "annotation" && texEncoding(t.Attr(c, "encoding")) {
+			return formula{tex: t.Text(c), found: true}
+		}
+	}
+	return formula{}
+}
+
+// scriptFollows is true when the TeX from which MathJax 2 made n stands in a script behind it.
+func (w *writer) scriptFollows(n dom.ID) bool {
+	t := w.t
+	for up := 0; n != 0 && up < 3; up++ {
+		c := t.Next(n)
+		for i := 0; c != 0 && i < 3; i++ {
+			if t.Tag(c) == atom.Script && strings.HasPrefix(t.Attr(c, "type"), "math/") {
+				return true
+			}
+			c = t.Next(c)
+		}
+		if n = t.Parent(n); !strings.Contains(t.Attr(n, "class"), "MathJax") && !strings.Contains(t.Attr(n, "class"), "MJX") {
+			return false
+		}
+	}
+	return false
+}
+
+// mathScript writes MathJax 2's scripts.
+func (w *writer) mathScript(n dom.ID) {
+	t := w.t
+	kind := strings.ToLower(t.Attr(n, "type"))
+	if !strings.HasPrefix(kind, "math/") || !w.keep.Has(t.Parent(n)) && !w.keep.Has(t.Parent(t.Parent(n))) {
+		return
+	}
+	display := strings.Contains(kind, "display")
+	if strings.HasPrefix(kind, "math/mml") {
+		if id := w.appended(t.Text(n)); id != 0 {
+			if m := t.First(id, atom.Math); m != 0 {
+				w.putMath(mathTeX(t, m), display || t.Attr(m, "display") == "block")
+			}
+		}
+		return
+	}
+	if strings.HasPrefix(kind, "math/tex") || strings.HasPrefix(kind, "math/asciimath") {
+		w.putMath(t.Text(n), display)
+	}
+}
+
+// mathJax writes a container of MathJax 3 or 4.
+func (w *writer) mathJax(n dom.ID) {
+	t := w.t
+	display := t.Attr(n, "display") == "true" || t.Attr(n, "display") == "block"
+	inner := w.findMath(n)
+	for c := t.Following(n, n); c != 0; c = t.Following(c, n) {
+		if tex := t.Attr(c, "data-latex"); tex != "" {
+			inner = formula{tex: tex, found: true}
+			break
+		}
+		if t.Name(c) != "mjx-math" && t.Name(c) != "svg" && t.Name(c) != "g" && t.Name(c) != "math" {
+			break
+		}
+	}
+	if inner.found {
+		w.putMath(inner.tex, display || inner.display)
+		return
+	}
+	if label := t.Attr(n, "aria-label"); label != "" {
+		w.space = true
+		w.text(label)
+		w.space = true
+	}
+}
+
+// mathML writes a math element.
+func (w *writer) mathML(n dom.ID) {
+	t := w.t
+	display := t.Attr(n, "display") == "block" || t.Attr(n, "mode") == "display"
+	for up, p := 0, t.Parent(n); p != 0 && up < 3; up, p = up+1, t.Parent(p) {
+		display = display || hasToken(t.Attr(p, "class"), "katex-display", "mwe-math-mathml-display", "ltx_equation", "display-math")
+	}
+	w.putMath(mathTeX(t, n), display)
+}
+
+// mathImage writes a picture whose description is TeX.
+func (w *writer) mathImage(n dom.ID) bool {
+	t := w.t
+	alt, class := t.Attr(n, "alt"), t.Attr(n, "class")
+	if alt == "" || class == "" {
+		return false
+	}
+	if hasToken(class, "mwe-math-fallback-image-inline", "mwe-math-fallback-image-display") {
+		if w.findSiblingMath(n) {
+			return true
+		}
+		w.putMath(alt, strings.Contains(class, "display"))
+		return true
+	}
+	if hasToken(class, "latex", "tex", "mathtex", "ql-img-inline-formula", "equation_image", "texhtml", "math") {
+		w.putMath(alt, false)
+		return true
+	}
+	if hasToken(class, "ql-img-displayed-equation") {
+		w.putMath(alt, true)
+		return true
+	}
+	return false
+}
+
+func (w *writer) findSiblingMath(n dom.ID) bool {
+	for c := w.t.Prev(n); c != 0; c = w.t.Prev(c) {
+		if w.findMath(c).found {
+			return true
+		}
+	}
+	return false
+}
+
+// rawTeX writes an element that holds TeX in delimiters, for a script to set.
+func (w *writer) rawTeX(n dom.ID, class string) bool {
+	t := w.t
+	if inner := w.findMath(n); inner.found {
+		return false
+	}
+	c := t.FirstChild(n)
+	for c != 0 && t.Kind(c) != dom.Text && t.FirstChild(c) == 0 {
+		c = t.Next(c) // the preview that MathJax leaves empty
+	}
+	if c == 0 || t.Kind(c) != dom.Text || t.Next(c) != 0 {
+		return false
+	}
+	s := strings.TrimSpace(t.Data(c))
+	display, ok := delimited(s)
+	switch {
+	case ok:
+	case hasToken(class, "math-display"), hasToken(class, "math", "katex-src", "tex") && hasToken(class, "display"):
+		display, ok = true, s != ""
+	case hasToken(class, "math-inline", "katex-src"), hasToken(class, "math", "tex") && hasToken(class, "inline"):
+		ok = s != ""
+	}
+	if !ok {
+		return false
+	}
+	w.putMath(s, display)
+	return true
+}
+
+// delimited is true when s is one formula between delimiters of TeX; display tells which kind.
+func delimited(s string) (display, ok bool) {
+	for _, p := range [...]struct {
+		open, close string
+		display     bool
+	}{{`\(`, `\)`, false}, {`\[`, `\]`, true}, {"$$", "$$", true}, {"$", "$", false}} {
+		if len(s) > len(p.open)+len(p.close) && strings.HasPrefix(s, p.open) && strings.HasSuffix(s, p.close) {
+			return p.display, true
+		}
+	}
+	if strings.HasPrefix(s, `\begin{`) && strings.HasSuffix(s, "}") {
+		return true, true
+	}
+	return false, false
+}
+
+func texEncoding(s string) bool {
+	s = strings.ToLower(s)
+	return strings.Contains(s, "tex")
+}
