@@ -114,13 +114,13 @@ func (c *Clock) AwaitTimers(t testing.TB, n int) {
 	}
 }
 
-// Run moves the clock from timer to timer until done is closed: whenever the web answers nothing
-// and nothing has changed for quiet (5 ms when zero), the engine is taken to be idle and the clock
-// jumps to the next due time. It fails the test after a minute of real time.
+// Run moves the clock from timer to timer until done is closed: whenever no connection to the web is
+// open and nothing has changed for quiet (10 ms when zero), the engine is taken to be idle and the
+// clock jumps to the next due time. It fails the test after a minute of real time.
 func (c *Clock) Run(t testing.TB, w *Web, quiet time.Duration, done <-chan struct{}) {
 	t.Helper()
 	if quiet <= 0 {
-		quiet = 5 * time.Millisecond
+		quiet = 10 * time.Millisecond
 	}
 	limit := time.After(time.Minute)
 	for {
@@ -132,7 +132,7 @@ func (c *Clock) Run(t testing.TB, w *Web, quiet time.Duration, done <-chan struc
 			t.Fatal("origintest: still running after a minute")
 		case <-time.After(quiet):
 		}
-		if c.activity(w) != before || before.inFlight > 0 {
+		if c.activity(w) != before || before.live > 0 {
 			continue
 		}
 		if next, ok := c.Next(); ok {
@@ -142,7 +142,7 @@ func (c *Clock) Run(t testing.TB, w *Web, quiet time.Duration, done <-chan struc
 }
 
 type activity struct {
-	timers, requests, conns, inFlight int
+	timers, requests, conns, live int
 	now                               time.Time
 }
 
@@ -151,7 +151,7 @@ func (c *Clock) activity(w *Web) activity {
 	a := activity{timers: len(c.timers), now: c.now}
 	c.mu.Unlock()
 	if w != nil {
-		a.requests, a.conns, a.inFlight = len(w.Requests()), w.Conns(), w.InFlight()
+		a.requests, a.conns, a.live = len(w.Requests()), w.Conns(), w.Live()
 	}
 	return a
 }

@@ -20,7 +20,8 @@ import (
 type listener struct {
 	net.Listener
 	tls   *tls.Config
-	conns *atomic.Int64
+	conns *atomic.Int64 // accepted so far
+	live  *atomic.Int64 // not closed yet
 	ready chan net.Conn
 	done  chan struct{}
 	once  sync.Once
@@ -30,8 +31,8 @@ type listener struct {
 	open map[net.Conn]bool // connections that have not said yet what they speak
 }
 
-func newListener(l net.Listener, c *tls.Config, conns *atomic.Int64) *listener {
-	both := &listener{Listener: l, tls: c, conns: conns, ready: make(chan net.Conn), done: make(chan struct{}), open: make(map[net.Conn]bool)}
+func newListener(l net.Listener, c *tls.Config, conns, live *atomic.Int64) *listener {
+	both := &listener{Listener: l, tls: c, conns: conns, live: live, ready: make(chan net.Conn), done: make(chan struct{}), open: make(map[net.Conn]bool)}
 	both.wg.Add(1)
 	go both.run()
 	return both
@@ -45,13 +46,15 @@ func (l *listener) run() {
 			return
 		}
 		l.conns.Add(1)
+		l.live.Add(1)
 		l.wg.Add(1)
 		go l.sort(c)
 	}
 }
 
-func (l *listener) sort(c net.Conn) {
+func (l *listener) sort(raw net.Conn) {
 	defer l.wg.Done()
+	c := &counted{Conn: raw, live: l.live}
 	l.mu.Lock()
 	l.open[c] = true
 	l.mu.Unlock()
@@ -99,6 +102,18 @@ func (l *listener) Close() error {
 }
 
 func (l *listener) wait() { l.wg.Wait() }
+
+// counted takes itself off the count of live connections, once.
+type counted struct {
+	net.Conn
+	live *atomic.Int64
+	once sync.Once
+}
+
+func (c *counted) Close() error {
+	c.once.Do(func() { c.live.Add(-1) })
+	return c.Conn.Close()
+}
 
 type peeked struct {
 	net.Conn

@@ -57,6 +57,7 @@ type Web struct {
 	server   *http.Server
 	pki      *authority
 	conns    atomic.Int64
+	live     atomic.Int64
 	inFlight atomic.Int64
 	stop     chan struct{}
 
@@ -81,7 +82,7 @@ func New(t testing.TB) *Web {
 		ErrorLog:       log.New(io.Discard, "", 0),
 		MaxHeaderBytes: 1 << 20,
 	}
-	both := newListener(l, w.pki.config(), &w.conns)
+	both := newListener(l, w.pki.config(), &w.conns, &w.live)
 	done := make(chan struct{})
 	go func() { defer close(done); _ = w.server.Serve(both) }()
 	t.Cleanup(func() {
@@ -265,6 +266,9 @@ func (w *Web) Reset() {
 
 // InFlight is how many requests are being answered now.
 func (w *Web) InFlight() int { return int(w.inFlight.Load()) }
+
+// Live is how many connections are open, whether or not a request has come over them.
+func (w *Web) Live() int { return int(w.live.Load()) }
 
 // MostInFlight is the largest number of requests that were answered at the same time.
 func (w *Web) MostInFlight() int {
