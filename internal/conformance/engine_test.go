@@ -3,7 +3,9 @@ package conformance
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -16,20 +18,19 @@ import (
 	"github.com/webreaderapi/webreader/reader/gate"
 )
 
-// engine is the real gate with a clock that the test moves, for promises where hours and days count.
-// Pace is left out: every turn is given at once.
+// engine is the real gate with a clock that the test moves, for promises where minutes and days count.
 type engine struct {
 	*origintest.Web
 	t       *testing.T
 	clock   *origintest.Clock
 	gate    *gate.Gate
 	profile *policy.Profile
-	memory  *memory
+	log     fetchLog
 }
 
 func newEngine(t *testing.T, profile string) *engine {
 	t.Helper()
-	e := &engine{Web: origintest.New(t), t: t, clock: origintest.NewClock(time.Time{}), memory: &memory{copies: map[string]gate.RobotsCopy{}}}
+	e := &engine{Web: origintest.New(t), t: t, clock: origintest.NewClock(time.Time{})}
 	e.Now = e.clock.Now
 	all, err := policy.Load(profiles.Files)
 	if err != nil {
@@ -47,7 +48,8 @@ func newEngine(t *testing.T, profile string) *engine {
 		t.Fatal(err)
 	}
 	e.gate, err = gate.New(gate.Config{
-		Clock: e.clock, Dialer: dialer, Turns: e.memory, Robots: e.memory, OptOuts: e.memory, Standings: e.memory, Log: e.memory,
+		Clock: e.clock, Dialer: dialer, Turns: gate.NewMemoryTurns(e.clock, 0), Robots: &gate.MemoryRobots{},
+		OptOuts: gate.NoOptOuts{}, Standings: gate.AllGood{}, Log: &e.log,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -55,25 +57,38 @@ func newEngine(t *testing.T, profile string) *engine {
 	return e
 }
 
-// get asks for one page and answers what it came to: "" when it was read, else the fault's reason or code.
-func (e *engine) get(url string) string {
+// get reads one page for a kind of cause, while the clock runs on whenever the gate waits. It answers what
+// that came to: "" when the page was read, else the fault's reason or code.
+func (e *engine) get(kind policy.CauseKind, url string) (came string) {
 	e.t.Helper()
 	target, err := policy.ParseTarget(url)
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	cause := policy.Cause{Kind: policy.CauseRead, ID: "req_1", Request: "req_1", Account: "acc_1"}
-	page, verdict, err := e.gate.Get(e.t.Context(), gate.Ask{Profile: e.profile, Cause: cause, Target: target})
+	ask := gate.Ask{
+		Profile: e.profile, Target: target, Until: e.clock.Now().Add(time.Hour),
+		Cause: policy.Cause{Kind: kind, ID: "job_1", Request: "req_1", Account: "acc_1"},
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		page, verdict, err := e.gate.Get(e.t.Context(), ask)
+		came = outcome(page, verdict, err)
+	}()
+	e.clock.Run(e.t, e.Web, 0, done)
+	return came
+}
+
+func outcome(page gate.Page, verdict policy.Verdict, err error) string {
 	var f *fault.Error
 	switch {
-	case err == nil && verdict.Allowed() && page.Status == http.StatusOK:
-		return ""
 	case errors.As(err, &f) && f.Reason != "":
 		return f.Reason
 	case err != nil:
 		return fault.Of(err).String()
+	case !verdict.Allowed() || page.Status != http.StatusOK:
+		return fmt.Sprintf("no error, status %d, allowed %v", page.Status, verdict.Allowed())
 	}
-	e.t.Fatalf("%s: status %d, verdict %+v, and no error", url, page.Status, verdict)
 	return ""
 }
 
@@ -81,69 +96,25 @@ func (e *engine) get(url string) string {
 func (e *engine) comes(url, want, host string, saw ...string) {
 	e.t.Helper()
 	e.Reset()
-	if got := e.get(url); got != want {
+	if got := e.get(policy.CauseRead, url); got != want {
 		e.t.Errorf("%s at %s came to %q, want %q", url, e.clock.Now().Format(time.DateTime), got, want)
 	}
-	if got := e.Log(host); !equal(got, saw) {
+	if got := e.Log(host); !slices.Equal(got, saw) {
 		e.t.Errorf("%s at %s: %s saw %q, want %q", url, e.clock.Now().Format(time.DateTime), host, got, saw)
 	}
 }
 
-func equal(a, b []string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
+// fetchLog is the log of requests, in memory.
+type fetchLog struct {
+	mu   sync.Mutex
+	rows []gate.FetchRow
 }
 
-// memory is all that the gate keeps, for one test.
-type memory struct {
-	mu     sync.Mutex
-	copies map[string]gate.RobotsCopy
-	rows   []gate.FetchRow
-}
-
-func (m *memory) Take(context.Context, []gate.Key, time.Time) (gate.Turn, error) {
-	return turn{time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}, nil
-}
-func (m *memory) Pause(context.Context, string, time.Time) error { return nil }
-
-type turn struct{ deadline time.Time }
-
-func (t turn) Deadline() time.Time                  { return t.deadline }
-func (t turn) End(context.Context, time.Time) error { return nil }
-
-func (m *memory) Robots(_ context.Context, authority string) (gate.RobotsCopy, bool, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	c, ok := m.copies[authority]
-	return c, ok, nil
-}
-
-func (m *memory) PutRobots(_ context.Context, c gate.RobotsCopy) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.copies[c.Authority] = c
-	return nil
-}
-
-func (m *memory) OptOut(context.Context, policy.Target) (policy.OptOut, error) {
-	return policy.OptOut{}, nil
-}
-
-func (m *memory) Standing(context.Context, string) (policy.Standing, error) {
-	return policy.StandingGood, nil
-}
-
-func (m *memory) Fetched(_ context.Context, r gate.FetchRow) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.rows = append(m.rows, r)
+// Fetched keeps r.
+func (l *fetchLog) Fetched(_ context.Context, r gate.FetchRow) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rows = append(l.rows, r)
 	return nil
 }
 
@@ -188,4 +159,72 @@ func readAgain(t *testing.T) {
 	e.comes("http://b.test/a", "forbidden", "b.test", "GET /robots.txt", "GET /a")
 	e.Page("b.test", "/a", origintest.Article("B"))
 	e.comes("http://b.test/a", "", "b.test", "GET /a")
+}
+
+// S07. What one host says does not count for another, not even its sub-domain.
+func robotsPerHost(t *testing.T) {
+	e := newEngine(t, "subsidieupdate")
+	e.Handle("*", "/", origintest.Body("text/html", origintest.Article("A")))
+	e.Robots("town.test", "User-agent: *\nDisallow: /\n")
+	e.comes("http://town.test/grants", "robots_disallow", "town.test", "GET /robots.txt")
+	e.comes("http://grants.town.test/grants", "", "grants.town.test", "GET /robots.txt", "GET /grants")
+	e.comes("http://www.town.test/grants", "", "www.town.test", "GET /robots.txt", "GET /grants")
+	e.clock.Advance(20 * time.Hour)
+	e.comes("http://grants.town.test/more", "", "grants.town.test", "GET /more")
+	e.comes("http://town.test/more", "robots_disallow", "town.test")
+	e.clock.Advance(4 * time.Hour)
+	e.comes("http://grants.town.test/more", "", "grants.town.test", "GET /robots.txt", "GET /more")
+}
+
+// S08. The gap between the moments two requests reach the origin.
+func crawlDelayUpToThirty(t *testing.T) {
+	e := newEngine(t, "subsidieupdate")
+	e.Handle("*", "/", origintest.Body("text/html", origintest.Article("A")))
+	for host, c := range map[string]struct {
+		delay string
+		want  time.Duration
+	}{
+		"ten.test":    {"10", 10 * time.Second},
+		"half.test":   {"2.5", 2500 * time.Millisecond},
+		"thirty.test": {"30", 30 * time.Second},
+		"more.test":   {"31", 30 * time.Second},
+		"long.test":   {"120", 30 * time.Second},
+		"short.test":  {"1", 2 * time.Second}, // the profile's own gap is longer
+	} {
+		e.Robots(host, "User-agent: SubsidieUpdate\nCrawl-delay: "+c.delay+"\n")
+		for _, path := range []string{"/a", "/b", "/c"} {
+			if came := e.get(policy.CauseWatch, "http://"+host+path); came != "" {
+				t.Errorf("%s%s came to %q", host, path, came)
+			}
+		}
+		seen := e.To(host)
+		if len(seen) != 4 {
+			t.Fatalf("%s saw %v", host, e.Log(host))
+		}
+		for i := 2; i < len(seen); i++ {
+			if gap := seen[i].At.Sub(seen[i-1].At); gap < c.want || gap > c.want+time.Second {
+				t.Errorf("Crawl-delay %s: %v between %s and %s, want %v", c.delay, gap, seen[i-1].Path, seen[i].Path, c.want)
+			}
+		}
+	}
+}
+
+// B08. What stands before a page is the end of it, under this name too.
+func nothingBehindWalls(t *testing.T) {
+	e := newEngine(t, "subvenio")
+	for name, c := range map[string]struct {
+		handler http.Handler
+		reason  string
+	}{
+		"login":        {origintest.Login(), "login"},
+		"unauthorized": {origintest.Status(http.StatusUnauthorized), "login"},
+		"challenge":    {origintest.Challenge(), "challenge"},
+		"paywall":      {origintest.Paywall(), "paywall"},
+		"payment":      {origintest.Status(http.StatusPaymentRequired), "payment_required"},
+		"forbidden":    {origintest.Status(http.StatusForbidden), "forbidden"},
+	} {
+		host := name + ".test"
+		e.Handle(host, "/call", c.handler)
+		e.comes("http://"+host+"/call", c.reason, host, "GET /robots.txt", "GET /call")
+	}
 }

@@ -150,3 +150,24 @@ func everyAnswerNamesItsGround(t *testing.T) {
 		}
 	}
 }
+
+// N02. The policy gives a read's decision for the price of a robots.txt.
+func decisionWithoutThePage(t *testing.T) {
+	s := newSite(t, "webreaderapi")
+	s.Handle("*", "/", origintest.Body("text/html", origintest.Article("A")))
+	for i, c := range []struct{ robots, path string }{
+		{"User-agent: *\nDisallow: /shut\n", "/shut"},
+		{"User-agent: *\nDisallow: /shut\nAllow: /shut/open\n", "/shut/open"},
+		{"User-agent: *\nContent-Signal: ai-input=no\n", "/page"},
+		{"", "/page"},
+	} {
+		host := fmt.Sprintf("site%d.test", i)
+		s.Robots(host, c.robots)
+		exit, d := s.ask("http://" + host + c.path)
+		s.saw(host, "GET /robots.txt")
+		a := s.read("http://" + host + c.path)
+		if a.Decision == nil || *a.Decision != d || a.Exit != exit {
+			t.Errorf("policy says %+v (exit %d), read says %+v (exit %d)", d, exit, a.Decision, a.Exit)
+		}
+	}
+}

@@ -22,10 +22,14 @@ var proofs = map[string]func(*testing.T){
 	"S01": func(t *testing.T) {
 		identityOf(t, "subsidieupdate", "SubsidieUpdate", "https://www.subsidieupdate.nl/bot")
 	},
+	"S07": robotsPerHost,
+	"S08": crawlDelayUpToThirty,
 	"S09": longestRuleWins,
 	"S11": robotsStatus,
 	"B01": func(t *testing.T) { identityOf(t, "subvenio", "SubvenioBot", "https://subvenio.hu/bot") },
+	"B08": nothingBehindWalls,
 	"N01": everyAnswerNamesItsGround,
+	"N02": decisionWithoutThePage,
 }
 
 // later are the rows that may be without a test when all else is done.
@@ -37,7 +41,7 @@ var later = map[string]string{
 }
 
 // notYet is how many rows have no test. It may only fall: lower it with each test, never raise it.
-const notYet = 40
+const notYet = 36
 
 func table(t *testing.T) []policy.Promise {
 	t.Helper()

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/webreaderapi/webreader/internal/origintest"
+	"github.com/webreaderapi/webreader/policy"
 )
 
 // W00. Robots, page, redirect and refused requests carry the same name; the group of the token counts.
@@ -76,14 +77,14 @@ func everyRequestHasACause(t *testing.T) {
 	e.Redirect("a.test", "/old", http.StatusFound, "http://b.test/new")
 	e.Page("b.test", "/new", origintest.Article("B"))
 	e.Handle("c.test", "/no", origintest.Status(http.StatusForbidden))
-	e.get("http://a.test/old")
-	e.get("http://c.test/no")
-	seen, rows := e.Requests(), e.memory.rows
+	e.get(policy.CauseRead, "http://a.test/old")
+	e.get(policy.CauseRead, "http://c.test/no")
+	seen, rows := e.Requests(), e.log.rows
 	if len(seen) != 6 || len(rows) != len(seen) {
 		t.Fatalf("the origin saw %d requests, the log has %d rows, want 6: %v", len(seen), len(rows), e.URLs())
 	}
 	for i, r := range rows {
-		if r.Cause.ID != "req_1" || r.Cause.Request != "req_1" || r.Cause.Account != "acc_1" || r.Cause.Kind == "" {
+		if r.Cause.ID != "job_1" || r.Cause.Request != "req_1" || r.Cause.Account != "acc_1" || r.Cause.Kind == "" {
 			t.Errorf("%s was sent for %+v", r.URL, r.Cause)
 		}
 		if r.URL != seen[i].URL() || r.UserAgent != seen[i].Header.Get("User-Agent") {
