@@ -143,7 +143,7 @@ func (c *Clock) Run(t testing.TB, w *Web, quiet time.Duration, done <-chan struc
 
 type activity struct {
 	timers, requests, conns, live int
-	now                               time.Time
+	now                           time.Time
 }
 
 func (c *Clock) activity(w *Web) activity {

@@ -34,6 +34,11 @@ func toUTF8(body []byte, contentType, mediaType string) ([]byte, string) {
 	return bytes.TrimPrefix(text, []byte("\uFEFF")), name
 }
 
+// ToUTF8 decodes a text as the gate does: for pages that the caller has already.
+func ToUTF8(body []byte, contentType, mediaType string) ([]byte, string) {
+	return toUTF8(body, contentType, mediaType)
+}
+
 // looked bounds what the detector is fed.
 const looked = 64 << 10
 
