@@ -177,10 +177,10 @@ func (s *Server) beginRead(ctx context.Context) (end func(), err error) {
 	if name == "" {
 		name, minute, atOnce = "visitor "+c.entry.Client, visitorsMinute, visitorsAtOnce
 	}
-	end, err = s.limits.begin(name, minute, atOnce)
+	giveBack, err := s.limits.begin(name, minute, atOnce)
 	if err != nil {
 		return nil, err
 	}
 	s.metrics.ReadBegins()
-	return func() { end(); s.metrics.ReadEnds() }, nil
+	return func() { giveBack(); s.metrics.ReadEnds() }, nil
 }

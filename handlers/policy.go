@@ -18,7 +18,7 @@ type policyAnswer struct {
 	URL       string          `json:"url"`
 	Allowed   bool            `json:"allowed"`
 	Decision  reader.Decision `json:"decision"`
-	Charge    Charge          `json:"charge"`
+	Charge    reader.Charge   `json:"charge"`
 	RequestID string          `json:"request_id"`
 }
 

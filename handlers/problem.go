@@ -75,15 +75,9 @@ type Problem struct {
 	TargetStatus int              `json:"target_status,omitempty"`
 	RetryAfter   int              `json:"retry_after,omitempty"`
 	Decision     *reader.Decision `json:"decision,omitempty"`
-	Charge       Charge           `json:"charge"`
+	Charge       reader.Charge    `json:"charge"`
 	RequestID    string           `json:"request_id"`
 	Errors       []fault.Field    `json:"errors,omitempty"`
-}
-
-// Charge says what an answer cost.
-type Charge struct {
-	Units   int    `json:"units"`
-	Receipt string `json:"receipt,omitempty"`
 }
 
 // problemOf shows f. base is the public address of this service, without a slash at the end.
@@ -165,3 +159,6 @@ func allowed(c echo.Context) string {
 	methods, _ := c.Get(echo.ContextKeyHeaderAllow).(string)
 	return strings.TrimPrefix(methods, "OPTIONS, ")
 }
+
+// ProblemOf is a fault as the API answers it. The command line prints the same with --json.
+func ProblemOf(f *fault.Error, base, requestID string) Problem { return problemOf(f, base, requestID) }

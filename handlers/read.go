@@ -58,6 +58,9 @@ func (s *Server) newRead(ctx context.Context, raw string, options any, key *stri
 	if err := recode(options, &o); err != nil {
 		return nil, err
 	}
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
 	p := &pageRead{server: s, ctx: ctx, call: call, raw: raw, markdown: choose(call.accept, mediaJSON, mediaMarkdown) == mediaMarkdown}
 	if err := p.checkFormats(o); err != nil {
 		return nil, err
@@ -179,19 +182,12 @@ func (s *Server) endOperation(ctx context.Context, op billing.Operation, deliver
 	}
 }
 
-// pageAnswer is the page with what only the API knows of it.
-type pageAnswer struct {
-	reader.Page
-	URL       string `json:"url"`
-	Charge    Charge `json:"charge"`
-	RequestID string `json:"request_id"`
-}
-
 // handOver writes d to the client and flushes it. It returns nil only when both worked: then, and only
 // then, the page counts as delivered.
 func (p *pageRead) handOver(w http.ResponseWriter, d *reader.Document, h billing.Hold) error {
 	units := h.Charge(d.Receipt())
-	answer := pageAnswer{Page: d.Page(), URL: p.raw, Charge: Charge{Units: units}, RequestID: p.call.id}
+	answer := reader.Answer{Page: d.Page(), Charge: reader.Charge{Units: units}, RequestID: p.call.id}
+	answer.URL = p.raw
 	if units > 0 {
 		answer.Charge.Receipt = h.Receipt
 	}
@@ -204,7 +200,7 @@ func (p *pageRead) handOver(w http.ResponseWriter, d *reader.Document, h billing
 }
 
 // render is the answer's body; it sets the headers that belong to it.
-func (p *pageRead) render(h http.Header, a pageAnswer) ([]byte, error) {
+func (p *pageRead) render(h http.Header, a reader.Answer) ([]byte, error) {
 	if !p.markdown {
 		h.Set("Content-Type", mediaJSON)
 		body, err := json.Marshal(a)

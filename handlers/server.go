@@ -72,9 +72,9 @@ type Server struct {
 
 // New is the API over its rooms.
 func New(c Config, r Rooms) (*Server, error) {
-	spec, err := openapi3.NewLoader().LoadFromData(openapi.YAML)
+	spec, err := openapi.Load()
 	if err != nil {
-		return nil, fmt.Errorf("the API's document: %w", err)
+		return nil, err
 	}
 	specJSON, err := spec.MarshalJSON()
 	if err != nil {

@@ -311,14 +311,17 @@ type Decision struct {
 	Allowed bool       `json:"allowed"`
 	By      DecisionBy `json:"by"`
 
+	// Detail More about the ground, such as `status 503`.
+	Detail *string `json:"detail,omitempty"`
+
 	// Group The User-agent line of the group that applies.
 	Group *string `json:"group,omitempty"`
 
 	// Header The header or meta element that decided.
 	Header *string `json:"header,omitempty"`
 
-	// Hops The addresses on the way, when the site redirected.
-	Hops *[]interface{} `json:"hops,omitempty"`
+	// Hops The addresses before the final one, when the site redirected.
+	Hops *[]string `json:"hops,omitempty"`
 
 	// Line The line of robots.txt that decided.
 	Line *int `json:"line,omitempty"`
@@ -332,9 +335,6 @@ type Decision struct {
 
 	// Signals What the site said about uses of its content.
 	Signals *map[string]string `json:"signals,omitempty"`
-
-	// Since Since when a site operator's request holds.
-	Since *string `json:"since,omitempty"`
 }
 
 // DecisionBy defines model for Decision.By.

@@ -1,4 +1,309 @@
 package main
 
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/mattn/go-isatty"
+
+	"github.com/webreaderapi/webreader/billing"
+	"github.com/webreaderapi/webreader/handlers"
+	"github.com/webreaderapi/webreader/internal/fault"
+	"github.com/webreaderapi/webreader/internal/netguard"
+	"github.com/webreaderapi/webreader/internal/store"
+	"github.com/webreaderapi/webreader/internal/telemetry"
+	"github.com/webreaderapi/webreader/openapi"
+	"github.com/webreaderapi/webreader/policy"
+	"github.com/webreaderapi/webreader/reader/gate"
+)
+
 // serveCommands are the commands that run the server: a field and a struct each.
-type serveCommands struct{}
+type serveCommands struct {
+	Serve   serveCmd   `cmd:"" help:"Run the API, with its database beside it."`
+	Openapi openapiCmd `cmd:"" name:"openapi" help:"Print the API's document (OpenAPI 3.1)."`
+}
+
+type serveCmd struct {
+	serverFlags
+	databaseFlags
+	engineFlags
+}
+
+// serverFlags are the settings of the API itself.
+type serverFlags struct {
+	Addr           string `setting:"WEBREADER_ADDR" help:"Listen address of the public API (default :8080)." placeholder:"HOST:PORT"`
+	AdminAddr      string `setting:"WEBREADER_ADMIN_ADDR" help:"Metrics, pprof and health (default 127.0.0.1:9090); never the public address." placeholder:"HOST:PORT"`
+	TrustedProxies string `setting:"WEBREADER_TRUSTED_PROXIES" help:"Networks whose X-Forwarded-For is believed." placeholder:"CIDR,…"`
+	BotIPs         string `name:"bot-ips" setting:"WEBREADER_BOT_IPS" help:"Addresses that requests to sites leave from, with the date they were fixed." placeholder:"DATE=CIDR,…"`
+	Retention      string `name:"fetch-log-retention" setting:"WEBREADER_FETCH_LOG_RETENTION" help:"How long the fetch log keeps a request (default 720h)." placeholder:"DURATION"`
+	LogFormat      string `setting:"WEBREADER_LOG_FORMAT" help:"text or json (default: text on a terminal, else json)." placeholder:"FORMAT"`
+	LogLevel       string `setting:"WEBREADER_LOG_LEVEL" help:"debug, info, warn or error (default info)." placeholder:"LEVEL"`
+}
+
+// Help is shown by --help.
+func (serveCmd) Help() string {
+	return "The first start makes the database, an account and, on a terminal, a key with a line to try it.\n" +
+		"Secrets are set in the environment only.\n\nExample:\n\n  webreader serve --addr :8080 --public-url https://reader.example"
+}
+
+// Run serves until the context ends; then it lets running requests finish.
+func (serveCmd) Run(a *app) error {
+	s, err := newService(a)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	return s.run(a.ctx)
+}
+
+// service is a running server with what it is made of.
+type service struct {
+	log       *slog.Logger
+	store     *store.Store
+	api       *handlers.Server
+	metrics   *telemetry.Metrics
+	public    net.Listener
+	admin     net.Listener
+	retention time.Duration
+}
+
+// stopTime is how long running requests may take to finish once the process is asked to stop.
+const stopTime = 30 * time.Second
+
+// newService reads the settings, opens the database and listens. Nothing is answered yet.
+func newService(a *app) (_ *service, err error) {
+	logging, err := telemetry.FromEnv(a.setting, isTerminal(a.Err))
+	if err != nil {
+		return nil, settingError(err)
+	}
+	s := &service{log: logging.Logger(a.Err), metrics: telemetry.NewMetrics()}
+	config, err := handlers.FromEnv(a.setting)
+	if err != nil {
+		return nil, settingError(err)
+	}
+	if s.retention, err = durationSetting(a.setting, "WEBREADER_FETCH_LOG_RETENTION", 720*time.Hour); err != nil {
+		return nil, err
+	}
+	if err := s.checkGuard(a.setting); err != nil {
+		return nil, err
+	}
+	profile, err := loadProfile(a.setting)
+	if err != nil {
+		return nil, err
+	}
+	s.warnOf(profile, config)
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	if s.store, err = openStore(a.ctx, a.setting); err != nil {
+		return nil, err
+	}
+	if s.api, err = s.newAPI(a.setting, config, profile); err != nil {
+		return nil, err
+	}
+	if s.public, err = listen("WEBREADER_ADDR", config.Addr); err != nil {
+		return nil, err
+	}
+	if s.admin, err = listen("WEBREADER_ADMIN_ADDR", config.AdminAddr); err != nil {
+		return nil, err
+	}
+	return s, s.welcome(a, config)
+}
+
+func (s *service) newAPI(setting func(string) string, config handlers.Config, profile *policy.Profile) (*handlers.Server, error) {
+	e, err := newEngine(setting, rooms{Clock: gate.SystemClock{}, Turns: s.store, Robots: s.store, OptOuts: s.store, Standings: s.store, Log: s.store})
+	if err != nil {
+		return nil, err
+	}
+	config.Timeout = e.timeout
+	return handlers.New(config, handlers.Rooms{
+		Meter: billing.New(e.reader, s.store), Decider: e.gate,
+		Accounts: s.store, Usage: s.store, Idempotency: s.store, Profile: profile, Ready: s.store.Ping,
+		Now: time.Now, Log: s.log, Metrics: s.metrics,
+	})
+}
+
+func listen(setting, addr string) (net.Listener, error) {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, usage("%s: cannot listen on %q: %s. Choose another address, such as 127.0.0.1:8081", setting, addr, rootCause(err))
+	}
+	return l, nil
+}
+
+func rootCause(err error) error {
+	for errors.Unwrap(err) != nil {
+		err = errors.Unwrap(err)
+	}
+	return err
+}
+
+// checkGuard says loudly what opens what is closed by default, and refuses it together with money.
+func (s *service) checkGuard(setting func(string) string) error {
+	guard, err := netguard.FromEnv(setting)
+	if err != nil {
+		return settingError(err)
+	}
+	key := setting("WEBREADER_STRIPE_SECRET_KEY")
+	live := strings.HasPrefix(key, "sk_live_") || strings.HasPrefix(key, "rk_live_")
+	if live && (len(guard.AllowNetworks) > 0 || len(guard.Resolve) > 0) {
+		return usage("WEBREADER_ALLOW_NETWORKS and WEBREADER_RESOLVE are for tests and intranets: they cannot be set together with a live WEBREADER_STRIPE_SECRET_KEY. Unset them, or use a test key (sk_test_…)")
+	}
+	for _, line := range guard.Warnings() {
+		s.log.Warn(line)
+	}
+	return nil
+}
+
+// warnOf says what site operators are still owed.
+func (s *service) warnOf(profile *policy.Profile, config handlers.Config) {
+	if profile.Identity.Contact == "" {
+		s.log.Warn("the profile has no identity.contact: site operators cannot reach you. Set it in a profile file and start with WEBREADER_PROFILE=FILE")
+	}
+	switch page := profile.Identity.InfoURL; {
+	case page == "":
+		s.log.Warn("neither the profile's identity.info_url nor WEBREADER_PUBLIC_URL is set: the user agent leads site operators nowhere")
+	case config.PublicURL != "" && page == config.PublicURL+"/bot":
+		s.log.Warn("the profile has no identity.info_url: the user agent points to this server's own page", "page", page)
+	}
+}
+
+// welcome makes the first account and says how to use it.
+func (s *service) welcome(a *app, config handlers.Config) error {
+	accounts, err := s.store.ListAccounts(a.ctx, "", 1)
+	if err != nil || len(accounts) > 0 {
+		return err
+	}
+	account, err := s.store.CreateAccount(a.ctx, "default", "")
+	if fault.Of(err) == fault.InvalidRequest {
+		return nil // another replica was faster
+	}
+	if err != nil {
+		return err
+	}
+	if !isTerminal(a.Out) {
+		s.log.Info("made the account default; make a key for it with: webreader keys create --account default")
+		return nil
+	}
+	_, secret, err := s.store.CreateKey(a.ctx, account.ID, "first", time.Time{})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.Out, "\nYour API key, shown this once:\n\n  %s\n\nTry it:\n\n  curl '%s/read?url=https%%3A%%2F%%2Fexample.com%%2F' -H 'Accept: text/markdown' -H 'Authorization: Bearer %s'\n\n",
+		secret.Reveal(), localURL(config.PublicURL, s.public.Addr()), secret.Reveal())
+	return err
+}
+
+// localURL is where this server answers, for someone at this machine.
+func localURL(public string, addr net.Addr) string {
+	if public != "" {
+		return public
+	}
+	host, port, err := net.SplitHostPort(addr.String())
+	if err != nil {
+		return "http://" + addr.String()
+	}
+	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
+// run answers until ctx ends or a listener breaks.
+func (s *service) run(ctx context.Context) error {
+	public, admin := s.api.HTTPServer(), &http.Server{Handler: s.metrics.Admin(s.api.Health()), ReadHeaderTimeout: 10 * time.Second}
+	broken := make(chan error, 2)
+	go func() { broken <- public.Serve(s.public) }()
+	go func() { broken <- admin.Serve(s.admin) }()
+	sweeping, stopSweeping := context.WithCancel(ctx)
+	swept := make(chan struct{})
+	go func() { defer close(swept); s.sweep(sweeping) }()
+	s.log.Info("serving", "address", s.public.Addr().String(), "admin", s.admin.Addr().String())
+	var err error
+	select {
+	case err = <-broken:
+	case <-ctx.Done():
+		s.log.Info("stopping: no new requests are taken, running ones may finish")
+	}
+	s.api.Drain()
+	stopSweeping()
+	<-swept
+	stopping, done := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer done()
+	if slow := public.Shutdown(stopping); slow != nil {
+		s.log.Warn("some requests did not finish in time and were cut off")
+		_ = public.Close()
+	}
+	_ = admin.Close()
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// sweep clears away, now and then, what has had its time.
+func (s *service) sweep(ctx context.Context) {
+	tick := time.NewTicker(time.Minute)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if _, err := s.store.Sweep(ctx, s.retention); err != nil && ctx.Err() == nil {
+			s.log.Error("sweep failed; it is tried again in a minute", "error", err.Error())
+		}
+	}
+}
+
+func (s *service) close() {
+	for _, l := range []net.Listener{s.public, s.admin} {
+		if l != nil {
+			_ = l.Close()
+		}
+	}
+	if s.store == nil {
+		return
+	}
+	if err := s.store.Close(); err != nil {
+		s.log.Error("the database did not close cleanly", "error", err.Error())
+	}
+}
+
+// isTerminal is true when a person is at the other end of w or r.
+func isTerminal(w any) bool {
+	f, ok := w.(*os.File)
+	return ok && isatty.IsTerminal(f.Fd())
+}
+
+type openapiCmd struct {
+	JSON bool `help:"Print it as JSON."`
+}
+
+// Help is shown by --help.
+func (openapiCmd) Help() string {
+	return "Example:\n\n  webreader openapi > openapi.yaml"
+}
+
+// Run prints the document.
+func (c openapiCmd) Run(a *app) error {
+	text := openapi.YAML
+	if c.JSON {
+		var err error
+		if text, err = openapi.JSON(); err != nil {
+			return err
+		}
+	}
+	_, err := a.Out.Write(text)
+	return err
+}
