@@ -4,51 +4,81 @@ import (
 	"time"
 
 	"github.com/webreaderapi/webreader/policy"
+	"github.com/webreaderapi/webreader/reader/markdown"
 )
 
-// Page is a page as the API shows it. It has no String and no log form.
+// Page is a page as the API shows it, but for what only a door knows: the URL as it was sent, the
+// charge and the request's id. It has no String and no log form.
 type Page struct {
-	URL          string    `json:"url"`
-	FinalURL     string    `json:"final_url"`
-	CanonicalURL string    `json:"canonical_url,omitempty"`
-	Title        string    `json:"title,omitempty"`
-	Byline       string    `json:"byline,omitempty"`
-	SiteName     string    `json:"site_name,omitempty"`
-	Language     string    `json:"language,omitempty"`
-	Excerpt      string    `json:"excerpt,omitempty"`
-	PublishedAt  string    `json:"published_at,omitempty"`
-	ModifiedAt   string    `json:"modified_at,omitempty"`
-	ContentType  string    `json:"content_type,omitempty"`
-	Markdown     string    `json:"markdown,omitempty"`
-	Text         string    `json:"text,omitempty"`
-	HTML         string    `json:"html,omitempty"`
-	Links        []Link    `json:"links,omitempty"`
-	Images       []Image   `json:"images,omitempty"`
-	Fingerprint  string    `json:"fingerprint,omitempty"`
-	Unchanged    bool      `json:"unchanged,omitempty"`
-	Tokens       int       `json:"tokens"`
-	Truncated    bool      `json:"truncated"`
-	TargetStatus int       `json:"target_status"`
-	FetchedAt    time.Time `json:"fetched_at"`
-	Decision     Decision  `json:"decision"`
-	Warnings     []string  `json:"warnings"`
+	URL           string           `json:"url"`
+	FinalURL      string           `json:"final_url"`
+	CanonicalURL  string           `json:"canonical_url,omitempty"`
+	Title         string           `json:"title,omitempty"`
+	Byline        string           `json:"byline,omitempty"`
+	SiteName      string           `json:"site_name,omitempty"`
+	Language      string           `json:"language,omitempty"`
+	Excerpt       string           `json:"excerpt,omitempty"`
+	PublishedAt   string           `json:"published_at,omitempty"`
+	ModifiedAt    string           `json:"modified_at,omitempty"`
+	ContentType   string           `json:"content_type,omitempty"`
+	Markdown      string           `json:"markdown,omitempty"`
+	Text          string           `json:"text,omitempty"`
+	HTML          string           `json:"html,omitempty"`
+	Links         []markdown.Link  `json:"links,omitempty"`
+	Images        []markdown.Image `json:"images,omitempty"`
+	Fingerprint   string           `json:"fingerprint,omitempty"`
+	Unchanged     bool             `json:"unchanged,omitempty"`
+	Tokens        int              `json:"tokens"`
+	Truncated     bool             `json:"truncated"`
+	TargetStatus  int              `json:"target_status"`
+	FetchedAt     time.Time        `json:"fetched_at"`
+	Decision      Decision         `json:"decision"`
+	Warnings      []string         `json:"warnings"`
+	HiddenRemoved int              `json:"hidden_removed,omitempty"`
 }
 
-// Link is a link of the main content.
-type Link struct {
-	URL  string `json:"url"`
-	Text string `json:"text,omitempty"`
-	Rel  string `json:"rel,omitempty"`
+// Charge is what an answer cost, as the API shows it.
+type Charge struct {
+	Units   int    `json:"units"`
+	Receipt string `json:"receipt,omitempty"`
 }
 
-// Image is an image of the main content.
-type Image struct {
-	URL string `json:"url"`
-	Alt string `json:"alt,omitempty"`
+// Answer is a Page with what its door knows of it: the whole page object of the API.
+type Answer struct {
+	Page
+	Charge    Charge `json:"charge"`
+	RequestID string `json:"request_id"`
 }
 
-// Page is the page. It is called inside a hand-over only.
-func (d *Document) Page() Page { return d.page }
+// Decision is a verdict as the API shows it.
+type Decision struct {
+	Allowed   bool              `json:"allowed"`
+	By        string            `json:"by"`
+	Reason    string            `json:"reason,omitempty"`
+	RobotsURL string            `json:"robots_url,omitempty"`
+	Group     string            `json:"group,omitempty"`
+	Line      int               `json:"line,omitempty"`
+	Rule      string            `json:"rule,omitempty"`
+	Header    string            `json:"header,omitempty"`
+	Detail    string            `json:"detail,omitempty"`
+	Signals   map[string]string `json:"signals,omitempty"`
+	Hops      []string          `json:"hops,omitempty"` // the addresses before the final one
+}
 
-// Verdict is the decision that allowed the read.
-func (d *Document) Verdict() policy.Verdict { return d.verdict }
+// DecisionOf shows a verdict: its first ground decided.
+func DecisionOf(v policy.Verdict) Decision {
+	d := Decision{Allowed: v.Allowed(), By: string(policy.ByDefault), Signals: v.Signals}
+	if len(v.Grounds) == 0 {
+		if !d.Allowed {
+			d.By = string(policy.ByHouse)
+		}
+		return d
+	}
+	g := v.Grounds[0]
+	d.By, d.RobotsURL, d.Group, d.Line, d.Rule = string(g.Source), g.RobotsURL, g.Group, g.Line, g.Rule
+	d.Header, d.Detail = g.Header, g.Detail
+	if !d.Allowed {
+		d.Reason = g.Reason
+	}
+	return d
+}

@@ -4,26 +4,54 @@
 package reader
 
 import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/webreaderapi/webreader/internal/fault"
 	"github.com/webreaderapi/webreader/policy"
 	"github.com/webreaderapi/webreader/reader/gate"
 )
 
-// Options are the read options of the contract, the same at every door.
-type Options struct {
-	Formats          []string `json:"formats,omitempty"` // markdown, text, html, links, images
-	OnlyMainContent  *bool    `json:"only_main_content,omitempty"`
-	IncludeSelectors []string `json:"include_selectors,omitempty"`
-	ExcludeSelectors []string `json:"exclude_selectors,omitempty"`
-	Links            string   `json:"links,omitempty"`  // inline, references, none
-	Images           string   `json:"images,omitempty"` // inline, alt, none
-	MaxTokens        int      `json:"max_tokens,omitempty"`
-	Country          string   `json:"country,omitempty"`
-	Language         string   `json:"language,omitempty"`
-	Render           string   `json:"render,omitempty"` // never, auto, always
-	TimeoutMS        int      `json:"timeout_ms,omitempty"`
-	IfFingerprint    string   `json:"if_fingerprint,omitempty"`
+// DefaultTimeout is how long a read may take as a whole.
+const DefaultTimeout = 30 * time.Second
+
+// Warnings of the gate that mean something here.
+const (
+	warnSoft404         = "soft_404"
+	warnNeedsJavaScript = "needs_javascript"
+)
+
+// Gate is the only way to a site: *gate.Gate.
+type Gate interface {
+	Get(ctx context.Context, a gate.Ask) (gate.Page, policy.Verdict, error)
+}
+
+// Config says how a Reader works. The zero Config takes the defaults.
+type Config struct {
+	Timeout  time.Duration // of a read as a whole: WEBREADER_TIMEOUT
+	Parallel int           // pages worked on at the same time; the number of processors by default
+}
+
+// Reader reads pages. It is safe for use by many goroutines.
+type Reader struct {
+	gate    Gate
+	timeout time.Duration
+	slots   chan struct{}
+}
+
+// New is a reader behind a gate.
+func New(g Gate, c Config) *Reader {
+	if c.Timeout <= 0 {
+		c.Timeout = DefaultTimeout
+	}
+	if c.Parallel <= 0 {
+		c.Parallel = runtime.GOMAXPROCS(0)
+	}
+	return &Reader{gate: g, timeout: c.Timeout, slots: make(chan struct{}, c.Parallel)}
 }
 
 // Request is one URL to read.
@@ -40,50 +68,154 @@ type Request struct {
 	Within      func(policy.Target) bool
 }
 
-// Receipt proves a read: only Read mints one. The zero Receipt proves nothing.
-type Receipt struct {
-	outcome Outcome
-	units   int
-	host    string
-	at      time.Time
-}
-
-// Outcome is how a read ended, as the reads table keeps it.
-type Outcome string
-
-// The outcomes of a read. Only Delivered is ever charged.
-const (
-	Delivered Outcome = "delivered"
-	Unchanged Outcome = "unchanged"
-	Blocked   Outcome = "blocked"
-	Refused   Outcome = "refused"
-	Failed    Outcome = "failed"
-)
-
-// Outcome is "" for the zero Receipt.
-func (r Receipt) Outcome() Outcome { return r.outcome }
-
-// Units is the price: 1 for a page delivered with content, 0 for a soft 404 or an unchanged page.
-func (r Receipt) Units() int { return r.units }
-
-// Host is the host that was read.
-func (r Receipt) Host() string { return r.host }
-
-// At is when the page was fetched.
-func (r Receipt) At() time.Time { return r.at }
-
-// Document is a page that was read. It has no field others can reach, no encoder, and shows
-// "[document]" to loggers and printers; its only exits are Page, inside a hand-over, and SealTo.
-type Document struct {
-	page    Page
-	receipt Receipt
-	verdict policy.Verdict
-}
-
-// Receipt proves the read; the zero Receipt for a nil Document.
-func (d *Document) Receipt() Receipt {
-	if d == nil {
-		return Receipt{}
+// Read reads one page. Its error is a *fault.Error: of the gate's when the page may not be or could
+// not be read, InvalidRequest for options that cannot be used, NoContent for a page without text,
+// TargetTimeout when the time was up. Nothing but a Document without error is ever charged.
+func (r *Reader) Read(ctx context.Context, req Request) (*Document, error) {
+	o, err := req.Options.plan()
+	if err != nil {
+		return nil, err
 	}
-	return d.receipt
+	limit := r.timeout
+	if o.timeout > 0 {
+		limit = min(limit, o.timeout)
+	}
+	within, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	d, err := r.read(within, req, o)
+	if err != nil {
+		return nil, timely(ctx, err)
+	}
+	return d, nil
+}
+
+// timely makes a fault of the end of the read's own time. The end of the caller's stays what it is.
+func timely(ctx context.Context, err error) error {
+	var known *fault.Error
+	if errors.As(err, &known) || ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return err
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &fault.Error{Kind: fault.TargetTimeout, Detail: "The page was not there and read within the time. Try again, or allow more time with timeout_ms.", Err: err}
+	}
+	return err
+}
+
+func (r *Reader) read(ctx context.Context, req Request, o plan) (*Document, error) {
+	page, verdict, err := r.gate.Get(ctx, gate.Ask{
+		Profile: req.Profile, Cause: req.Cause, Target: req.Target, Language: o.Language, Country: strings.ToLower(o.Country),
+		Validators: req.Validators, Turn: req.Turn, FreshRobots: req.FreshRobots, Within: req.Within,
+	})
+	if err != nil {
+		return nil, err
+	}
+	d := &Document{page: pageOf(req, page, verdict), verdict: verdict, validators: page.Validators}
+	d.receipt = Receipt{outcome: Delivered, units: 1, host: page.Target.Host(), at: page.FetchedAt}
+	if page.NotModified {
+		d.unchanged(o.IfFingerprint)
+		return d, nil
+	}
+	if err := r.turn(ctx); err != nil {
+		return nil, err
+	}
+	defer func() { <-r.slots }()
+	return d, d.fill(ctx, req, page, o)
+}
+
+// turn waits until the page may be worked on.
+func (r *Reader) turn(ctx context.Context) error {
+	select {
+	case r.slots <- struct{}{}:
+		return ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// pageOf is what is known of a page before its content.
+func pageOf(req Request, p gate.Page, v policy.Verdict) Page {
+	out := Page{
+		URL: req.Target.String(), FinalURL: p.Target.String(), ContentType: p.MediaType, TargetStatus: p.Status,
+		FetchedAt: p.FetchedAt.UTC(), Decision: DecisionOf(v), Warnings: append([]string{}, p.Warnings...),
+	}
+	for _, hop := range p.Hops {
+		out.Decision.Hops = append(out.Decision.Hops, hop.String())
+	}
+	return out
+}
+
+// fill puts the content into d.
+func (d *Document) fill(ctx context.Context, req Request, p gate.Page, o plan) error {
+	c, err := compose(ctx, p, o)
+	if err != nil {
+		return err
+	}
+	if strings.TrimSpace(c.written.Markdown) == "" && !c.written.Truncated {
+		return empty(p, o)
+	}
+	out := &d.page
+	out.describe(c)
+	out.Fingerprint = fingerprint(req.FingerprintKey, c.meta.Title, c.text)
+	if sameFingerprint(out.Fingerprint, o.IfFingerprint) {
+		d.unchanged(out.Fingerprint)
+		return nil
+	}
+	out.write(c, o)
+	if slices.Contains(out.Warnings, warnSoft404) || c.written.Markdown == "" {
+		d.receipt.units = 0
+	}
+	return nil
+}
+
+// describe fills in what the page says about itself.
+func (p *Page) describe(c content) {
+	m := c.meta
+	p.CanonicalURL, p.Title, p.Byline, p.SiteName, p.Language = m.Canonical, m.Title, m.Byline, m.SiteName, m.Language
+	p.PublishedAt, p.ModifiedAt, p.HiddenRemoved = m.PublishedAt, m.ModifiedAt, c.hidden
+}
+
+// write fills in the content, in the formats asked for.
+func (p *Page) write(c content, o plan) {
+	p.Tokens, p.Truncated, p.Excerpt = c.written.Tokens, c.written.Truncated, excerpt(c)
+	if o.wants(FormatMarkdown) {
+		p.Markdown = c.written.Markdown
+	}
+	if o.wants(FormatText) {
+		p.Text = c.text
+	}
+	if o.wants(FormatHTML) {
+		p.HTML = c.html
+	}
+	if o.wants(FormatLinks) {
+		p.Links = c.written.Links
+	}
+	if o.wants(FormatImages) {
+		p.Images = c.written.Images
+	}
+}
+
+// longExcerpt is the most characters of an excerpt.
+const longExcerpt = 280
+
+// excerpt is the page's own description, or the beginning of its text, cut at a word.
+func excerpt(c content) string {
+	text := strings.Join(strings.Fields(c.meta.Description), " ")
+	if text == "" {
+		text = strings.Join(strings.Fields(c.text[:min(len(c.text), 8*longExcerpt)]), " ")
+	}
+	runes := []rune(strings.ToValidUTF8(text, ""))
+	if len(runes) <= longExcerpt {
+		return string(runes)
+	}
+	cut := string(runes[:longExcerpt])
+	if i := strings.LastIndexByte(cut, ' '); i > longExcerpt/2 {
+		cut = cut[:i]
+	}
+	return cut + "…"
+}
+
+// unchanged makes d say only that the page is what the caller has already.
+func (d *Document) unchanged(known string) {
+	d.page.Unchanged, d.page.Fingerprint = true, known
+	d.receipt.outcome, d.receipt.units = Unchanged, 0
 }
