@@ -23,14 +23,17 @@ type step struct {
 
 const mostSteps = 20
 
+var errNoSelector = errors.New("is not a CSS selector, such as main .article or #content > p")
+
 // parseSelectors reads a list of selectors, separated by commas.
 func parseSelectors(s string) ([]selector, error) {
 	if len(s) > longSelector {
 		return nil, fmt.Errorf("is longer than %d bytes", longSelector)
 	}
 	var list []selector
-	for _, one := range splitTop(s, ",") {
-		parsed, err := parseSelector(one)
+	parts, _ := splitTop(s, ",")
+	for _, one := range parts {
+		parsed, err := parseSelector(strings.TrimSpace(one))
 		if err != nil {
 			return nil, err
 		}
@@ -39,47 +42,57 @@ func parseSelectors(s string) ([]selector, error) {
 	return list, nil
 }
 
+// parseSelector reads compounds with combinators between them: a blank, >, + or ~ with or without
+// blanks around it.
 func parseSelector(s string) (selector, error) {
 	var sel selector
+	parts, between := splitTop(s, " \t\n\r\f>+~")
 	combinator := byte(0)
-	for _, part := range splitTop(s, " >+~\t\n") {
-		if part = strings.TrimSpace(part); part == "" {
-			return nil, errors.New("is not a CSS selector, such as main .article or #content > p")
-		}
-		if len(part) == 1 && strings.ContainsAny(part, ">+~") {
-			if combinator != ' ' {
-				return nil, errors.New("has a combinator in a place where none can be")
+	for i, part := range parts {
+		if part != "" {
+			compound, err := parseCompound(part)
+			if err != nil || len(sel) == mostSteps || len(sel) > 0 && combinator == 0 {
+				return nil, errors.Join(err, errNoSelector)
 			}
-			combinator = part[0]
-			continue
+			sel, combinator = append(sel, step{combinator, compound}), 0
 		}
-		if err := checkNested(part); err != nil {
-			return nil, err
+		if i == len(between) {
+			break
 		}
-		compound, err := cascadia.Parse(part)
-		if err != nil || len(sel) == mostSteps {
-			return nil, errors.New("is not a CSS selector, such as main .article or #content > p")
+		switch c := between[i]; {
+		case c != '>' && c != '+' && c != '~':
+			if combinator == 0 {
+				combinator = ' '
+			}
+		case combinator == 0 || combinator == ' ':
+			combinator = c
+		default:
+			return nil, errNoSelector
 		}
-		sel = append(sel, step{combinator, compound})
-		combinator = ' '
+		if len(sel) == 0 {
+			return nil, errNoSelector
+		}
 	}
-	if len(sel) == 0 || combinator != ' ' {
-		return nil, errors.New("is not a CSS selector, such as main .article or #content > p")
+	if len(sel) == 0 || combinator != 0 {
+		return nil, errNoSelector
 	}
 	return sel, nil
 }
 
-// splitTop cuts s at separators outside brackets, parentheses and quotes. Blanks in a run are one
-// separator; the others stay as parts of their own, but for commas.
-func splitTop(s, separators string) []string {
-	var parts []string
-	depth, quote, from := 0, byte(0), 0
-	cut := func(i int) {
-		if i > from {
-			parts = append(parts, s[from:i])
-		}
-		from = i + 1
+func parseCompound(s string) (cascadia.Sel, error) {
+	if err := checkNested(s); err != nil {
+		return nil, err
 	}
+	compound, err := cascadia.Parse(s)
+	if err != nil {
+		return nil, errNoSelector
+	}
+	return compound, nil
+}
+
+// splitTop cuts s at every separator outside brackets, parentheses and quotes.
+func splitTop(s, separators string) (parts []string, between []byte) {
+	depth, quote, from := 0, byte(0), 0
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
 		case c == '\\':
@@ -95,22 +108,10 @@ func splitTop(s, separators string) []string {
 		case c == ']' || c == ')':
 			depth--
 		case depth == 0 && strings.IndexByte(separators, c) >= 0:
-			cut(i)
-			switch c {
-			case '>', '+', '~':
-				parts = append(parts, s[i:i+1])
-			case ',':
-				if i == 0 || len(parts) == 0 || i+1 == len(s) {
-					parts = append(parts, "")
-				}
-			}
+			parts, between, from = append(parts, s[from:i]), append(between, c), i+1
 		}
 	}
-	cut(len(s))
-	if len(parts) == 0 {
-		return []string{""}
-	}
-	return parts
+	return append(parts, s[from:]), between
 }
 
 // checkNested refuses what takes more than one pass: combinators inside :not() and :has(), and
@@ -123,7 +124,8 @@ func checkNested(part string) error {
 			continue
 		}
 		inside, _, _ := strings.Cut(part[i+len(name):], ")")
-		for _, one := range splitTop(inside, ",") {
+		simple, _ := splitTop(inside, ",")
+		for _, one := range simple {
 			if strings.ContainsAny(strings.TrimSpace(one), " >+~(") && !strings.Contains(one, "[") {
 				return fmt.Errorf("may hold only simple selectors inside %s)", name)
 			}
@@ -135,7 +137,7 @@ func checkNested(part string) error {
 	return nil
 }
 
-// page is a tree with the form of it that selectors are matched on.
+// selectable is a tree with the form of it that selectors are matched on.
 type selectable struct {
 	tree  *dom.Tree
 	nodes []*html.Node // by ID

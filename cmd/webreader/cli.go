@@ -58,7 +58,8 @@ func execute(ctx context.Context, args []string, env func(string) string, std st
 		kong.Description("Web pages as Markdown, through a gate that asks the site first."),
 		kong.Writers(std.Out, std.Err),
 		kong.Exit(func(int) { panic(&helped) }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100, ValueFormatter: withVariable}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
+		kong.ValueFormatter(withVariable),
 	)
 	if err != nil {
 		return err

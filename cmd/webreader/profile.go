@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/webreaderapi/webreader/policy"
+	"github.com/webreaderapi/webreader/profiles"
+)
+
+type profileCmd struct {
+	Check profileCheckCmd `cmd:"" help:"Check a profile and say in plain words what it does, against the house floor."`
+}
+
+type profileCheckCmd struct {
+	Profile string `arg:"" help:"Name of a built-in profile, or a YAML file." placeholder:"NAME|FILE"`
+}
+
+// Help is shown by --help.
+func (profileCheckCmd) Help() string {
+	return `A wrong file is answered with its line, the field and a correct example.
+
+Examples:
+
+  webreader profile check webreaderapi
+  webreader profile check ./my-bot.yaml`
+}
+
+// Run prints the profile in plain words.
+func (c profileCheckCmd) Run(a *app) error {
+	all, err := policy.Load(profiles.Files)
+	if err != nil {
+		return err
+	}
+	p, err := all.Find(c.Profile)
+	if err != nil {
+		return usage("%s", err)
+	}
+	for _, line := range p.Explain() {
+		if _, err := fmt.Fprintln(a.Out, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadProfile is the profile that WEBREADER_PROFILE names, or the default one.
+func loadProfile(setting func(string) string) (*policy.Profile, error) {
+	all, err := policy.Load(profiles.Files)
+	if err != nil {
+		return nil, err
+	}
+	name := setting(envProfile)
+	if name == "" {
+		name = defaultProfile
+	}
+	p, err := all.Find(name)
+	if err != nil {
+		return nil, usage("%s: %s", envProfile, err)
+	}
+	if public := setting(envPublicURL); public != "" && p.Identity.InfoURL == "" {
+		if p, err = p.WithInfoURL(public + "/bot"); err != nil {
+			return nil, usage("%s: %s", envPublicURL, err)
+		}
+	}
+	return p, nil
+}
