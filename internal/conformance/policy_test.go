@@ -97,6 +97,7 @@ func longestRuleWins(t *testing.T) {
 
 // S11. Missing and 4xx: nothing is forbidden. 5xx: not now, and no page is asked for.
 func robotsStatus(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, "subsidieupdate")
 	for _, status := range []int{400, 401, 403, 404, 410, 451, 500, 502, 503, 504, 599} {
 		host := fmt.Sprintf("s%d.test", status)

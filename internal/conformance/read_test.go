@@ -30,6 +30,7 @@ func oneIdentity(t *testing.T) {
 
 // identityOf proves S01 and B01.
 func identityOf(t *testing.T, profile, token, info string) {
+	t.Parallel() // the pace of these bots is waited for, in real time
 	s := newSite(t, profile)
 	s.Robots("a.test", "User-agent: "+token+"\nAllow: /\n\nUser-agent: *\nDisallow: /\n")
 	s.Page("a.test", "/page", origintest.Article("A"))
