@@ -20,9 +20,14 @@ type databaseFlags struct {
 
 // openStore opens the database of the settings and brings it up to date.
 func openStore(ctx context.Context, setting func(string) string) (*store.Store, error) {
+	return openStoreWith(ctx, setting, store.Options{})
+}
+
+// openStoreWith does so with options.
+func openStoreWith(ctx context.Context, setting func(string) string, o store.Options) (*store.Store, error) {
 	address := strings.TrimSpace(setting(envDatabase))
 	if address == "" {
 		address = defaultDatabase
 	}
-	return store.Open(ctx, address, store.Options{})
+	return store.Open(ctx, address, o)
 }

@@ -168,6 +168,15 @@ func (s *Store) ListKeys(ctx context.Context, account string) ([]billing.Key, er
 	return listKeys(ctx, s.ro, account)
 }
 
+// Key is one key by its id, whoever's it is: for the operator's commands.
+func (s *Store) Key(ctx context.Context, id string) (billing.Key, error) {
+	k, err := scanKey(s.ro.QueryRowContext(ctx, "SELECT "+keyColumns+" FROM api_keys WHERE id = $1", id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return billing.Key{}, fault.New(fault.NotFound, fmt.Sprintf("There is no key %q.", cut(id, 60)))
+	}
+	return k, err
+}
+
 func listKeys(ctx context.Context, q querier, account string) ([]billing.Key, error) {
 	var list []billing.Key
 	err := query(ctx, q, "SELECT "+keyColumns+" FROM api_keys WHERE account = $1 ORDER BY created_at, id", args{account},

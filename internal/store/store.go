@@ -35,6 +35,9 @@ type Options struct {
 	Lease time.Duration
 	// NoMigrate leaves the schema as it is; Open is then an error when it is behind.
 	NoMigrate bool
+	// MustExist makes Open an error where there is no SQLite file yet, for what makes sense on a used
+	// database only.
+	MustExist bool
 }
 
 // DefaultLease is the lease of Options that name none.
@@ -60,6 +63,11 @@ type Store struct {
 // Open opens the database at rawURL and brings its schema up to date: "sqlite:PATH",
 // "sqlite::memory:" (one process, gone at its end) or "postgres://…".
 func Open(ctx context.Context, rawURL string, o Options) (*Store, error) {
+	if o.MustExist {
+		if err := exists(rawURL); err != nil {
+			return nil, err
+		}
+	}
 	s, err := connect(rawURL)
 	if err != nil {
 		return nil, err
@@ -167,6 +175,19 @@ func connectSQLite(path string) (*Store, error) {
 	ro.SetMaxOpenConns(max(4, runtime.NumCPU()))
 	ro.SetMaxIdleConns(max(4, runtime.NumCPU()))
 	return &Store{db: db, ro: ro}, nil
+}
+
+// exists is an error where a SQLite file is missing.
+func exists(rawURL string) error {
+	path, ok := strings.CutPrefix(rawURL, "sqlite:")
+	if !ok || path == memory {
+		return nil
+	}
+	path = strings.TrimPrefix(path, "//")
+	if _, err := os.Stat(path); err != nil {
+		return fmt.Errorf("there is no database at %s: run this in the server's folder, or name the database with WEBREADER_DATABASE_URL", path)
+	}
+	return nil
 }
 
 func connectPostgres(rawURL string) (*Store, error) {
