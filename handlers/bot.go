@@ -31,7 +31,30 @@ func (w words) say(name string, values ...any) string {
 	if len(values) == 0 {
 		return text
 	}
+	for i, v := range values {
+		if d, ok := v.(time.Duration); ok {
+			values[i] = plainDuration(d)
+		}
+	}
 	return fmt.Sprintf(text, values...)
+}
+
+// plainDuration is "24 h", "5 s" or "1 h 30 min", the same in all our languages.
+func plainDuration(d time.Duration) string {
+	var parts []string
+	for _, unit := range []struct {
+		size time.Duration
+		name string
+	}{{time.Hour, "h"}, {time.Minute, "min"}, {time.Second, "s"}} {
+		if n := d / unit.size; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, unit.name))
+			d -= n * unit.size
+		}
+	}
+	if len(parts) == 0 {
+		return d.String()
+	}
+	return strings.Join(parts, " ")
 }
 
 func loadWords() (map[string]words, error) {

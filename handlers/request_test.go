@@ -37,6 +37,7 @@ func TestWrongRequestsNameTheirFields(t *testing.T) {
 		{"query: unknown", "GET", "/read?url=https%3A%2F%2Fa.test%2F&render_js=1", "", []string{"render_js"}},
 		{"query: not encoded", "GET", "/read?url=https://a.test/?a=1&b=2", "", []string{"b"}},
 		{"query: twice", "GET", "/read?url=https%3A%2F%2Fa.test%2F&links=none&links=inline", "", []string{"links"}},
+		{"query: semicolon", "GET", "/read?url=https%3A%2F%2Fa.test%2F&language=nl;q=1", "", nil},
 		{"query: types", "GET", "/read?url=https%3A%2F%2Fa.test%2F&max_tokens=ten&only_main_content=maybe&formats=markdown,pdf", "", []string{"formats.1", "max_tokens", "only_main_content"}},
 		{"query: missing", "GET", "/policy", "", []string{"url"}},
 		{"query: empty", "GET", "/policy?url=", "", []string{"url"}},
@@ -94,7 +95,7 @@ func TestTheOrderHasWhatWasAskedFor(t *testing.T) {
 	r.problem("no_content", "POST", "/read", `{"url":"https://a.test/x?y=%2F#z","formats":["markdown","links"],"only_main_content":false,"exclude_selectors":[".ad"],
 		"links":"none","images":"alt","max_tokens":10,"country":"nl","language":"nl,en;q=0.5","timeout_ms":1000,"if_fingerprint":"abc"}`)
 	r.problem("no_content", "GET", "/read?url=https%3A%2F%2Fa.test%2Fx%3Fy%3D%252F%23z&formats=markdown,links&only_main_content=false&exclude_selectors=.ad"+
-		"&links=none&images=alt&max_tokens=10&country=nl&language=nl,en;q%3D0.5&timeout_ms=1000&if_fingerprint=abc", "")
+		"&links=none&images=alt&max_tokens=10&country=nl&language=nl,en%3Bq%3D0.5&timeout_ms=1000&if_fingerprint=abc", "")
 	for i, o := range r.rooms.orders {
 		if !reflect.DeepEqual(o.Request.Options, want) {
 			t.Errorf("order %d: %+v", i, o.Request.Options)

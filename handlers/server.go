@@ -119,7 +119,7 @@ func (s *Server) clientAddress() echo.IPExtractor {
 func (s *Server) routes(e *echo.Echo) {
 	api := openapi.ServerInterfaceWrapper{Handler: openapi.NewStrictHandler(api{s}, nil)}
 
-	keyed := e.Group("", s.authenticate, s.limitRate, s.validate)
+	keyed := with(e, s.authenticate, s.limitRate, s.validate)
 	keyed.POST("/read", api.ReadPage)
 	keyed.GET("/read", api.ReadPageByQuery)
 	keyed.GET("/policy", api.DecidePolicy)
@@ -131,11 +131,11 @@ func (s *Server) routes(e *echo.Echo) {
 	keyed.POST("/keys", api.CreateKey)
 	keyed.DELETE("/keys/:id", api.RevokeKey)
 
-	open := e.Group("", s.validate)
+	open := with(e, s.validate)
 	open.GET("/healthz", api.GetLiveness)
 	open.GET("/readyz", api.GetReadiness)
 	open.GET("/bot/ips.json", api.GetBotAddresses)
-	open.GET("/bot/check", api.CheckAsSite, s.limitVisitor)
+	with(e, s.limitVisitor, s.validate).GET("/bot/check", api.CheckAsSite)
 
 	pages := []string{http.MethodGet, http.MethodHead}
 	e.Match(pages, "/", s.showHome)
@@ -150,6 +150,20 @@ func (s *Server) routes(e *echo.Echo) {
 	e.Match(pages, "/assets/:name", s.sendAsset)
 	e.Match(pages, "/robots.txt", s.sendRobots)
 }
+
+// routed adds routes with the same middleware. Echo's own groups would also run it for addresses that
+// nobody serves.
+type routed struct {
+	echo *echo.Echo
+	with []echo.MiddlewareFunc
+}
+
+func with(e *echo.Echo, m ...echo.MiddlewareFunc) routed { return routed{e, m} }
+
+func (r routed) GET(path string, h echo.HandlerFunc)    { r.echo.GET(path, h, r.with...) }
+func (r routed) POST(path string, h echo.HandlerFunc)   { r.echo.POST(path, h, r.with...) }
+func (r routed) PATCH(path string, h echo.HandlerFunc)  { r.echo.PATCH(path, h, r.with...) }
+func (r routed) DELETE(path string, h echo.HandlerFunc) { r.echo.DELETE(path, h, r.with...) }
 
 // api are the operations of the document. They stand apart from Server so that its own methods do
 // not mix with the generated interface's.

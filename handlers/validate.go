@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -41,15 +42,20 @@ func (s *Server) validate(next echo.HandlerFunc) echo.HandlerFunc {
 			return fmt.Errorf("%s %s is served but not documented", r.Method, path)
 		}
 		operation := item.GetOperation(r.Method)
-		fields := unknownParameters(r, operation)
-		if err := s.readBody(c, operation); err != nil {
+		fields, err := unknownParameters(r, operation)
+		if err != nil {
 			return err
 		}
+		body, err := s.readBody(c, operation)
+		if err != nil {
+			return err
+		}
+		fields = append(fields, unknownFields(operation, body)...)
 		params := map[string]string{}
 		for i, name := range c.ParamNames() {
 			params[name] = c.ParamValues()[i]
 		}
-		err := openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{
+		err = openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{
 			Request: r, PathParams: params, Options: options,
 			Route: &routers.Route{Spec: s.spec, Path: path, PathItem: item, Method: r.Method, Operation: operation},
 		})
@@ -75,7 +81,7 @@ func documented(path string) string {
 // invalid is the fault for fields that are wrong.
 func invalid(fields []fault.Field) *fault.Error {
 	slices.SortFunc(fields, func(a, b fault.Field) int { return strings.Compare(a.Name, b.Name) })
-	fields = slices.Compact(fields)
+	fields = slices.CompactFunc(fields, func(a, b fault.Field) bool { return a.Name == b.Name })
 	f := &fault.Error{Kind: fault.InvalidRequest, Fields: fields[:min(len(fields), maxErrors)]}
 	if len(fields) == 1 {
 		f.Detail = fields[0].Name + " " + fields[0].Detail + "."
@@ -86,26 +92,26 @@ func invalid(fields []fault.Field) *fault.Error {
 }
 
 // readBody reads the body within its limits, so that checking it cannot wait or grow.
-func (s *Server) readBody(c echo.Context, operation *openapi3.Operation) error {
+func (s *Server) readBody(c echo.Context, operation *openapi3.Operation) ([]byte, error) {
 	r := c.Request()
 	body, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, maxBody))
 	if err != nil {
-		return bodyFault(err)
+		return nil, bodyFault(err)
 	}
 	_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Time{}) // a connection without deadlines needs none lifted
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))
 	if operation.RequestBody == nil {
-		return nil
+		return nil, nil
 	}
 	if len(body) == 0 {
-		return fault.New(fault.InvalidRequest, "The request has no body. Send a JSON object and 'Content-Type: application/json'.")
+		return nil, fault.New(fault.InvalidRequest, "The request has no body. Send a JSON object and 'Content-Type: application/json'.")
 	}
 	media, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	if operation.RequestBody.Value.Content.Get(strings.TrimSpace(media)) == nil {
-		return fault.New(fault.InvalidRequest, "The body's Content-Type is not one this address takes. Send JSON with 'Content-Type: application/json'.")
+		return nil, fault.New(fault.InvalidRequest, "The body's Content-Type is not one this address takes. Send JSON with 'Content-Type: application/json'.")
 	}
-	return wellFormed(body)
+	return body, wellFormed(body)
 }
 
 func bodyFault(err error) error {
@@ -131,18 +137,67 @@ func wellFormed(body []byte) error {
 }
 
 // unknownParameters are the query's parameters that the operation does not have, or has once.
-func unknownParameters(r *http.Request, operation *openapi3.Operation) []fault.Field {
+func unknownParameters(r *http.Request, operation *openapi3.Operation) ([]fault.Field, error) {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, fault.New(fault.InvalidRequest, "The query cannot be read. Encode its values: ; is %3B, % is %25.")
+	}
 	var fields []fault.Field
-	for name, values := range r.URL.Query() {
+	for name, values := range query {
 		switch {
 		case operation.Parameters.GetByInAndName("query", name) == nil:
-			detail := "is not known here"
+			detail := unknown
 			if operation.Parameters.GetByInAndName("query", "url") != nil {
 				detail += "; if it belongs to the page's own address, encode the whole address as a query value"
 			}
 			fields = append(fields, fault.Field{Name: shortName(name), Detail: detail})
 		case len(values) > 1:
 			fields = append(fields, fault.Field{Name: name, Detail: "is given more than once"})
+		}
+	}
+	return fields, nil
+}
+
+const unknown = "is not known here"
+
+// unknownFields are the fields of a body that its schema does not list.
+func unknownFields(operation *openapi3.Operation, body []byte) []fault.Field {
+	if operation.RequestBody == nil {
+		return nil
+	}
+	media := operation.RequestBody.Value.Content.Get(mediaJSON)
+	var value any
+	if media == nil || json.Unmarshal(body, &value) != nil {
+		return nil
+	}
+	return unknownIn(media.Schema, value, "")
+}
+
+// unknownIn goes down value only as far as the schema does.
+func unknownIn(ref *openapi3.SchemaRef, value any, at string) []fault.Field {
+	if ref == nil || ref.Value == nil {
+		return nil
+	}
+	var fields []fault.Field
+	switch v := value.(type) {
+	case map[string]any:
+		if len(ref.Value.Properties) == 0 {
+			return nil
+		}
+		for name, inner := range v {
+			property, ok := ref.Value.Properties[name]
+			if !ok {
+				fields = append(fields, fault.Field{Name: at + shortName(name), Detail: unknown})
+				continue
+			}
+			fields = append(fields, unknownIn(property, inner, at+name+".")...)
+		}
+	case []any:
+		for i, inner := range v {
+			if len(fields) > maxErrors {
+				break
+			}
+			fields = append(fields, unknownIn(ref.Value.Items, inner, fmt.Sprintf("%s%d.", at, i))...)
 		}
 	}
 	return fields
@@ -174,7 +229,7 @@ func fieldsOf(err error, at []string) []fault.Field {
 		return fieldsOf(e.Err, at)
 	case *openapi3.SchemaError:
 		name := strings.Join(append(at, e.JSONPointer()...), ".")
-		return []fault.Field{schemaField(name, e)}
+		return schemaFields(name, e)
 	case nil:
 		return nil
 	}
@@ -200,30 +255,22 @@ func wantsType(ref *openapi3.SchemaRef) string {
 	return "must be of type " + strings.Join(ref.Value.Type.Slice(), " or ")
 }
 
-// schemaField says what rule of the document a value breaks.
-func schemaField(name string, e *openapi3.SchemaError) fault.Field {
-	if e.SchemaField == "properties" || e.SchemaField == "additionalProperties" || e.SchemaField == "required" {
-		if quoted := strings.Split(e.Reason, `"`); len(quoted) > 2 {
-			return propertyField(name, quoted[1], e.SchemaField)
+// schemaFields say what rule of the document a value breaks. Unknown fields have been named before.
+func schemaFields(name string, e *openapi3.SchemaError) []fault.Field {
+	if strings.Contains(e.Reason, "unsupported") || strings.Contains(e.Reason, "additional properties") {
+		return nil
+	}
+	if e.SchemaField == "required" {
+		quoted := strings.FieldsFunc(e.Reason, func(r rune) bool { return r == '"' || r == '\'' })
+		if name == "" && len(quoted) > 1 {
+			name = quoted[1]
 		}
+		return []fault.Field{{Name: name, Detail: "is missing"}}
 	}
 	if name == "" {
 		name = "body"
 	}
-	return fault.Field{Name: name, Detail: rule(e.SchemaField, e.Schema)}
-}
-
-// propertyField is about a field that is missing or unknown; the validator's error stands at the
-// object that has, or lacks, it.
-func propertyField(object, property, keyword string) fault.Field {
-	name := shortName(property)
-	if object != "" && object != property && !strings.HasSuffix(object, "."+property) {
-		name = object + "." + name
-	}
-	if keyword == "required" {
-		return fault.Field{Name: name, Detail: "is missing"}
-	}
-	return fault.Field{Name: name, Detail: "is not known here"}
+	return []fault.Field{{Name: name, Detail: rule(e.SchemaField, e.Schema)}}
 }
 
 func rule(keyword string, s *openapi3.Schema) string {
@@ -253,6 +300,8 @@ func rule(keyword string, s *openapi3.Schema) string {
 		return "must have at least one field"
 	case keyword == "format":
 		return "must be a " + s.Format + " (RFC 3339), such as 2026-01-31T12:00:00Z"
+	case keyword == "nullable":
+		return "must not be null"
 	case keyword == "pattern" && len(s.Description) > 0:
 		return "is not of the right form: " + strings.ToLower(s.Description[:1]) + strings.TrimSuffix(s.Description[1:], ".")
 	}
