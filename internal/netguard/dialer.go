@@ -192,6 +192,9 @@ func (d *Dialer) answers(ctx context.Context, host string, port uint16) ([]netip
 	ctx, cancel := context.WithTimeout(ctx, d.cfg.ResolveTimeout)
 	defer cancel()
 	addrs, err := d.lookup(ctx, host)
+	if (err != nil || len(addrs) == 0) && !publicName(host) {
+		return nil, fmt.Errorf("%w: not a public name", ErrNotAllowed)
+	}
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("%w: %w", ErrResolve, ctx.Err())
 	}

@@ -2,10 +2,12 @@ package gate
 
 import (
 	"bytes"
+	"mime"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/wlynxg/chardet"
+	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
 )
@@ -13,15 +15,8 @@ import (
 // toUTF8 decodes a text and names its encoding: by byte order mark, by the header, by what the page
 // says itself (meta, XML declaration), else UTF-8 when it is that, else by a guess, else windows-1252.
 func toUTF8(body []byte, contentType, mediaType string) ([]byte, string) {
-	e, name, certain := charset.DetermineEncoding(body, contentType)
-	if !certain && (isXML(mediaType) || isHTML(mediaType)) {
-		if declared := xmlEncoding(body); declared != "" {
-			if found, canonical := charset.Lookup(declared); found != nil {
-				e, name, certain = found, canonical, true
-			}
-		}
-	}
-	if !certain {
+	e, name := labelled(body, contentType, mediaType)
+	if name == "" {
 		e, name = guess(body)
 	}
 	if name == "utf-8" || e == nil {
@@ -34,9 +29,80 @@ func toUTF8(body []byte, contentType, mediaType string) ([]byte, string) {
 	return bytes.TrimPrefix(text, []byte("\uFEFF")), name
 }
 
-// ToUTF8 decodes a text as the gate does: for pages that the caller has already.
-func ToUTF8(body []byte, contentType, mediaType string) ([]byte, string) {
-	return toUTF8(body, contentType, mediaType)
+// labelled is the encoding that the bytes are labelled with; an empty name for none that is known.
+func labelled(body []byte, contentType, mediaType string) (encoding.Encoding, string) {
+	switch {
+	case bytes.HasPrefix(body, []byte("\xef\xbb\xbf")):
+		return charset.Lookup("utf-8")
+	case bytes.HasPrefix(body, []byte("\xfe\xff")):
+		return charset.Lookup("utf-16be")
+	case bytes.HasPrefix(body, []byte("\xff\xfe")):
+		return charset.Lookup("utf-16le")
+	}
+	if _, parameters, err := mime.ParseMediaType(contentType); err == nil {
+		if e, name := charset.Lookup(parameters["charset"]); e != nil {
+			return e, name
+		}
+	}
+	label := ""
+	if isXML(mediaType) || isHTML(mediaType) {
+		label = xmlEncoding(body)
+	}
+	if label == "" && isHTML(mediaType) {
+		label = metaEncoding(body)
+	}
+	e, name := charset.Lookup(label)
+	if strings.HasPrefix(name, "utf-16") { // the label could be read, so it is not true
+		return charset.Lookup("utf-8")
+	}
+	if e == nil {
+		return nil, ""
+	}
+	return e, name
+}
+
+// prescan is how far into a page its own label is looked for (HTML section 13.2.3.2).
+const prescan = 1024
+
+// metaEncoding is the encoding that a meta element names.
+func metaEncoding(body []byte) string {
+	z := html.NewTokenizer(bytes.NewReader(body[:min(len(body), prescan)]))
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			return ""
+		case html.StartTagToken, html.SelfClosingTagToken:
+			name, more := z.TagName()
+			if string(name) != "meta" || !more {
+				continue
+			}
+			if label := metaLabel(z); label != "" {
+				return label
+			}
+		}
+	}
+}
+
+func metaLabel(z *html.Tokenizer) string {
+	var label, content string
+	isType := false
+	for more := true; more; {
+		var key, value []byte
+		key, value, more = z.TagAttr()
+		switch string(key) {
+		case "charset":
+			label = string(value)
+		case "content":
+			content = string(value)
+		case "http-equiv":
+			isType = strings.EqualFold(string(value), "content-type")
+		}
+	}
+	if label == "" && isType {
+		_, after, _ := strings.Cut(strings.ToLower(content), "charset=")
+		label, _, _ = strings.Cut(after, ";")
+	}
+	return strings.Trim(label, " \t\r\n\"'")
 }
 
 // looked bounds what the detector is fed.
