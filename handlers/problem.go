@@ -13,7 +13,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/webreaderapi/webreader/internal/fault"
-	"github.com/webreaderapi/webreader/policy"
 	"github.com/webreaderapi/webreader/reader"
 )
 
@@ -91,9 +90,7 @@ func problemOf(f *fault.Error, base, requestID string) Problem {
 	if p.Detail == "" || f.Kind == fault.Internal {
 		p.Detail = r.detail
 	}
-	var refusal *policy.Refusal
-	if errors.As(f.Err, &refusal) {
-		d := reader.DecisionOf(refusal.Verdict)
+	if d, ok := reader.DecisionIn(f.Err); ok {
 		p.Decision = &d
 	}
 	return p

@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"errors"
 	"time"
 
 	"github.com/webreaderapi/webreader/policy"
@@ -81,4 +82,31 @@ func DecisionOf(v policy.Verdict) Decision {
 		d.Reason = g.Reason
 	}
 	return d
+}
+
+// Decided is in the chain of a failed read's fault: the verdict that had allowed the request.
+type Decided struct {
+	Verdict policy.Verdict
+	Err     error
+}
+
+func (d *Decided) Error() string {
+	if d.Err == nil {
+		return "allowed, then failed"
+	}
+	return d.Err.Error()
+}
+
+func (d *Decided) Unwrap() error { return d.Err }
+
+// DecisionIn is the decision that a read's error carries: the one that refused it, or the one that had
+// allowed what failed then.
+func DecisionIn(err error) (Decision, bool) {
+	if refusal, ok := errors.AsType[*policy.Refusal](err); ok {
+		return DecisionOf(refusal.Verdict), true
+	}
+	if decided, ok := errors.AsType[*Decided](err); ok {
+		return DecisionOf(decided.Verdict), true
+	}
+	return Decision{}, false
 }

@@ -107,8 +107,28 @@ func (r *Reader) read(ctx context.Context, req Request, o plan) (*Document, erro
 		Validators: req.Validators, Turn: req.Turn, FreshRobots: req.FreshRobots, Within: req.Within,
 	})
 	if err != nil {
-		return nil, err
+		return nil, decided(err, verdict)
 	}
+	d, err := r.make(ctx, req, page, verdict, o)
+	return d, decided(err, verdict)
+}
+
+// decided puts the verdict that had allowed a request into the fault that it ended with.
+func decided(err error, v policy.Verdict) error {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok || len(v.Grounds) == 0 {
+		return err
+	}
+	if _, known := DecisionIn(f.Err); known {
+		return err
+	}
+	told := *f
+	told.Err = &Decided{Verdict: v, Err: f.Err}
+	return &told
+}
+
+// make turns an answer into a document.
+func (r *Reader) make(ctx context.Context, req Request, page gate.Page, verdict policy.Verdict, o plan) (*Document, error) {
 	d := &Document{page: pageOf(req, page, verdict), verdict: verdict, validators: page.Validators}
 	d.receipt = Receipt{outcome: Delivered, units: 1, host: page.Target.Host(), at: page.FetchedAt}
 	if page.NotModified {
@@ -119,7 +139,10 @@ func (r *Reader) read(ctx context.Context, req Request, o plan) (*Document, erro
 		return nil, err
 	}
 	defer func() { <-r.slots }()
-	return d, d.fill(ctx, req, page, o)
+	if err := d.fill(ctx, req, page, o); err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // turn waits until the page may be worked on.

@@ -203,12 +203,31 @@ func TestEveryWrongOptionIsNamedAtOnce(t *testing.T) {
 	}
 }
 
-func TestTheGatesErrorComesBackAsItIs(t *testing.T) {
+func TestTheGatesErrorComesBackWithTheDecision(t *testing.T) {
 	d := serves(t, "text/html", article)
-	d.err = &fault.Error{Kind: fault.TargetRefused, Reason: "challenge", TargetStatus: 403}
+	cause := errors.New("cause")
+	d.err = &fault.Error{Kind: fault.TargetRefused, Reason: "challenge", TargetStatus: 403, Err: cause}
 	doc, err := d.read(t, reader.Options{})
-	if doc != nil || !errors.Is(err, d.err) {
+	f := fault.As(err)
+	if doc != nil || f.Kind != fault.TargetRefused || f.Reason != "challenge" || f.TargetStatus != 403 || !errors.Is(err, cause) {
 		t.Errorf("got %v, %v", doc, err)
+	}
+	if got, ok := reader.DecisionIn(err); !ok || !got.Allowed || got.Line != 12 {
+		t.Errorf("decision %+v, %v", got, ok)
+	}
+	d.err = &fault.Error{Kind: fault.BlockedBySitePolicy, Err: &policy.Refusal{Verdict: policy.Verdict{Grounds: []policy.Ground{{Source: policy.ByRobots, Reason: "robots_disallow", Line: 3}}}}}
+	if _, err = d.read(t, reader.Options{}); !errors.Is(err, d.err) {
+		t.Errorf("got %v", err)
+	}
+	if got, ok := reader.DecisionIn(err); !ok || got.Allowed || got.Line != 3 || got.Reason != "robots_disallow" {
+		t.Errorf("decision %+v, %v", got, ok)
+	}
+}
+
+func TestAPageThatCannotBeReadSaysWhatLetItThrough(t *testing.T) {
+	_, err := serves(t, "image/png", "x").read(t, reader.Options{})
+	if got, ok := reader.DecisionIn(err); !ok || !got.Allowed || got.By != "robots" {
+		t.Errorf("decision %+v, %v", got, ok)
 	}
 }
 

@@ -180,9 +180,8 @@ func faultLine(f *fault.Error) string {
 	if f.TargetStatus > 0 {
 		line += fmt.Sprintf(", status %d", f.TargetStatus)
 	}
-	var refusal *policy.Refusal
-	if errors.As(f.Err, &refusal) {
-		line += ": " + decisionLine(reader.DecisionOf(refusal.Verdict))
+	if d, ok := reader.DecisionIn(f.Err); ok && !d.Allowed {
+		line += ": " + decisionLine(d)
 	}
 	switch {
 	case f.Detail != "":

@@ -39,6 +39,7 @@ type Elem struct {
 	Hash                                 uint64 // of tag and class names
 	Twins                                int32  // siblings of the same hash, itself among them
 	Depth                                int32
+	Unit                                 uint8 // kind of unit it makes
 	Inline                               bool
 }
 
@@ -178,7 +179,7 @@ func (w *walk) enter(n dom.ID) dom.ID {
 	if medium(tag) {
 		w.medium(n)
 	}
-	if Unseen(tag) || w.skip != nil && w.skip(n) {
+	if w.closed(n, tag) {
 		return 0
 	}
 	c := t.FirstChild(n)
@@ -190,6 +191,19 @@ func (w *walk) enter(n dom.ID) dom.ID {
 	}
 	w.open(n, tag)
 	return c
+}
+
+// closed says that nothing in n is to be read.
+func (w *walk) closed(n dom.ID, tag atom.Atom) bool {
+	switch {
+	case w.skip != nil && w.skip(n):
+		return true
+	case tag == atom.Noscript:
+		return !spoken(w.Tree, n)
+	case tag == atom.Template:
+		return !w.Tree.HasAttr(n, "shadowrootmode")
+	}
+	return Unseen(tag)
 }
 
 func (w *walk) medium(n dom.ID) {
@@ -222,7 +236,7 @@ func (w *walk) open(n dom.ID, tag atom.Atom) {
 	if l := HeadingLevel(tag); l > 0 {
 		head = l
 	}
-	w.Elems = append(w.Elems, Elem{ID: n, Parent: parent, Depth: depth, First: int32(len(w.Blocks)), Hash: hash, Inline: !block})
+	w.Elems = append(w.Elems, Elem{ID: n, Parent: parent, Depth: depth, First: int32(len(w.Blocks)), Hash: hash, Unit: unit(tag), Inline: !block})
 	w.stack = append(w.stack, frame{id: n, elem: int32(len(w.Elems) - 1), path: path, link: link || tag == atom.A, block: block, head: head})
 	w.mark(depth, tag, n, set)
 }

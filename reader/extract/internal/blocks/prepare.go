@@ -12,3 +12,29 @@ func (p *Page) Prepare(t *dom.Tree, base *url.URL) {
 	p.Cut(t, base, hidden.Has)
 	p.Hidden = count
 }
+
+// leastNoscript is the number of letters from which on a noscript holds more than a request to turn
+// scripts on: what the page shows a reader without them, such as the posts of a thread.
+const leastNoscript = 250
+
+// spoken says that a noscript is worth reading.
+func spoken(t *dom.Tree, noscript dom.ID) bool {
+	sum := 0
+	for n := t.Following(noscript, noscript); n != 0; n = t.Following(n, noscript) {
+		if t.Kind(n) == dom.Text && !Unseen(t.Tag(t.Parent(n))) {
+			if sum += letters(t.Data(n)); sum >= leastNoscript {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func letters(s string) (n int) {
+	for i := range len(s) {
+		if s[i] > ' ' {
+			n++
+		}
+	}
+	return n
+}

@@ -1,5 +1,7 @@
 package blocks
 
+import "golang.org/x/net/html/atom"
+
 // The second stage looks at the first one's answers all around a block.
 const (
 	sides   = 5
@@ -25,7 +27,45 @@ type Spot struct {
 }
 
 // Box is an element with blocks in it.
-type Box struct{ First, Last, Up int32 }
+type Box struct {
+	First, Last, Up, Parent int32
+	Unit                    uint8
+}
+
+// Kinds of elements whose blocks belong together.
+const (
+	noUnit = iota
+	tableUnit
+	rowUnit
+	listUnit
+	itemUnit
+	pairsUnit
+	preUnit
+	figureUnit
+	paraUnit
+)
+
+func unit(tag atom.Atom) uint8 {
+	switch tag {
+	case atom.Table:
+		return tableUnit
+	case atom.Tr:
+		return rowUnit
+	case atom.Ul, atom.Ol:
+		return listUnit
+	case atom.Li:
+		return itemUnit
+	case atom.Dl:
+		return pairsUnit
+	case atom.Pre:
+		return preUnit
+	case atom.Figure:
+		return figureUnit
+	case atom.P:
+		return paraUnit
+	}
+	return noUnit
+}
 
 // View copies what is needed of p.
 func (p *Page) View() *View {
@@ -39,7 +79,7 @@ func (p *Page) Fill(v *View) {
 	v.Blocks, v.Boxes = v.Blocks[:0], v.Boxes[:0]
 	for i := range p.Elems {
 		e := &p.Elems[i]
-		v.Boxes = append(v.Boxes, Box{e.First, e.Last, e.Up})
+		v.Boxes = append(v.Boxes, Box{e.First, e.Last, e.Up, e.Parent, e.Unit})
 	}
 	for i := range p.Blocks {
 		b := &p.Blocks[i]

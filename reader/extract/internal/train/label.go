@@ -12,6 +12,9 @@ import (
 // shingle is the length of the runs of words that are compared.
 const shingle = 4
 
+// power is how the weight of a block in training grows with its words.
+var power = 0.7
+
 func hashRun(run []string) uint64 {
 	h := fnv.New64a()
 	for _, w := range run {
@@ -65,7 +68,7 @@ func (p *page) label(cut *blocks.Page) {
 			continue
 		}
 		p.want[i] = float32(covered[i]) / float32(len(words))
-		p.heft[i] = float32(math.Pow(float64(len(words))+1, 0.7))
+		p.heft[i] = float32(math.Pow(float64(len(words))+1, power))
 		total += float64(p.heft[i])
 		if p.Dataset == "grants" && cut.Blocks[i].Title {
 			p.heft[i] = 0

@@ -16,11 +16,13 @@ import (
 )
 
 type options struct {
-	dev, grants, out, pred string
-	folds                  int
-	trees1, trees2, leaves int
-	columns, rate          float64
-	one                    bool
+	dev, grants, out, pred, odds string
+	again                        bool
+	folds                        int
+	trees1, trees2, leaves       int
+	columns, rate                float64
+	one                          bool
+	least, lambda, part          float64
 }
 
 func main() {
@@ -36,6 +38,13 @@ func main() {
 	flag.IntVar(&o.leaves, "leaves", 24, "leaves of a tree")
 	flag.Float64Var(&o.columns, "columns", 0.3, "share of the features that a tree may look at")
 	flag.Float64Var(&o.rate, "rate", 0.12, "learning rate")
+	flag.StringVar(&o.odds, "odds", "", "with -folds: save the probabilities; with -again: read them")
+	flag.BoolVar(&o.again, "again", false, "measure the choice with saved probabilities")
+	flag.BoolVar(&o.one, "one", false, "measure the first stage only")
+	flag.Float64Var(&power, "power", 0.5, "how the weight of a block grows with its words")
+	flag.Float64Var(&o.least, "least", 3, "least weight of the blocks in a leaf")
+	flag.Float64Var(&o.lambda, "lambda", 3, "pull of leaves towards zero")
+	flag.Float64Var(&o.part, "rows", 0.7, "share of the blocks that a tree learns from")
 	flag.Parse()
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "train:", err)
@@ -56,6 +65,9 @@ func run(o options) error {
 		pages = append(pages, more...)
 	}
 	log.Printf("%d pages, %d blocks", len(pages), blocksOf(pages))
+	if o.again {
+		return again(pages, o)
+	}
 	if o.folds > 0 {
 		return measure(pages, o)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"encoding/gob"
 	"encoding/json"
 	"fmt"
 	"log"
@@ -14,7 +15,7 @@ import (
 )
 
 func (o options) first() forest.Settings {
-	return forest.Settings{Trees: o.trees1, Leaves: o.leaves, Rate: o.rate, Lambda: 3, MinWeight: 3, Columns: o.columns, Rows: 0.7, Seed: 7}
+	return forest.Settings{Trees: o.trees1, Leaves: o.leaves, Rate: o.rate, Lambda: o.lambda, MinWeight: o.least, Columns: o.columns, Rows: o.part, Seed: 7}
 }
 
 func (o options) second() forest.Settings {
@@ -65,14 +66,33 @@ func outside(pages []*page, o options, folds int) map[*page][]float32 {
 		for _, p := range test {
 			answers[p] = probabilities(f, p.rows, blocks.Features, len(p.want))
 		}
-		log.Printf("stage 1, fold %d", k)
+		if o.folds > 0 && k == 0 {
+			seen, n := 0.0, 0.0
+			for _, p := range train {
+				if p.truth != nil && p.Dataset != "grants" {
+					seen += p.f1(blocks.Choose(probabilities(f, p.rows, blocks.Features, len(p.want)), p.view))
+					n++
+				}
+			}
+			log.Printf("pages seen in training: %.3f", seen/n)
+		}
 	}
 	return answers
 }
 
 func measure(pages []*page, o options) error {
+	report("labels", pages, func(p *page) []bool {
+		kept := make([]bool, len(p.want))
+		for i, w := range p.want {
+			kept[i] = w >= 0.5
+		}
+		return kept
+	})
 	one := outside(pages, o, o.folds)
 	report("stage 1", pages, func(p *page) []bool { return blocks.Choose(one[p], p.view) })
+	if o.one {
+		return nil
+	}
 	rows := secondRows(pages, one)
 	two := make(map[*page][]float32)
 	for k := range o.folds {
@@ -82,6 +102,11 @@ func measure(pages []*page, o options) error {
 			two[p] = probabilities(f, rows[p], blocks.Features2, len(p.want))
 		}
 		log.Printf("stage 2, fold %d", k)
+	}
+	if o.odds != "" {
+		if err := saveOdds(o.odds, pages, two); err != nil {
+			return err
+		}
 	}
 	report("stage 2", pages, func(p *page) []bool { return blocks.Choose(two[p], p.view) })
 	if o.pred == "" {
@@ -218,4 +243,36 @@ func answers(name string, pages []*page, keep func(*page) []bool) error {
 		}
 	}
 	return nil
+}
+
+func saveOdds(name string, pages []*page, odds map[*page][]float32) error {
+	file, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	all := make(map[string][]float32)
+	for _, p := range pages {
+		all[p.ID] = odds[p]
+	}
+	return gob.NewEncoder(file).Encode(all)
+}
+
+// again measures the choice with saved probabilities.
+func again(pages []*page, o options) error {
+	file, err := os.Open(o.odds)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	all := make(map[string][]float32)
+	if err := gob.NewDecoder(file).Decode(&all); err != nil {
+		return err
+	}
+	keep := func(p *page) []bool { return blocks.Choose(all[p.ID], p.view) }
+	report("again", pages, keep)
+	if o.pred == "" {
+		return nil
+	}
+	return answers(o.pred, pages, keep)
 }
