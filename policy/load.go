@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -11,8 +10,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"gopkg.in/yaml.v3"
 )
 
 // Profiles are the built-in profiles, the house floor and the topics that profiles can name.
@@ -128,7 +125,7 @@ func (all *Profiles) Parse(name string, text []byte) (*Profile, error) {
 // check is what no single field can say.
 func (p *Profile) check() error {
 	switch {
-	case p.Name == "":
+	case p.set["name"] == "":
 		return errors.New("name: is missing; write it like \"name: municipal-news\"")
 	case p.Identity.Token == "":
 		return errors.New("identity.product_token: is missing; write it like \"identity: { product_token: ExampleBot }\"")
@@ -159,26 +156,10 @@ func readProfile(name string, text []byte) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.mapping("", root); err != nil {
+	if err := r.section("", root); err != nil {
 		return nil, err
 	}
 	return r.profile, nil
-}
-
-func parseYAML(file string, text []byte) (*yaml.Node, error) {
-	var doc yaml.Node
-	d := yaml.NewDecoder(bytes.NewReader(text))
-	if err := d.Decode(&doc); err != nil {
-		return nil, fmt.Errorf("%s: not YAML: %s; write lines like \"name: municipal-news\"", file, strings.TrimPrefix(err.Error(), "yaml: "))
-	}
-	if d.Decode(new(yaml.Node)) != io.EOF {
-		return nil, fmt.Errorf("%s: holds more than one document; keep the first one", file)
-	}
-	root := doc.Content[0]
-	if root.Kind != yaml.MappingNode {
-		return nil, fmt.Errorf("%s:%d: is not a list of fields; write lines like \"name: municipal-news\"", file, root.Line)
-	}
-	return root, nil
 }
 
 type profileReader struct {
@@ -188,46 +169,45 @@ type profileReader struct {
 }
 
 // fault is an error at a line and a field, with a correct example.
-func (r *profileReader) fault(n *yaml.Node, path, problem, example string) error {
-	return fmt.Errorf("%s:%d: %s: %s; write it like %q", r.file, n.Line, path, problem, example)
+func (r *profileReader) fault(e entry, path, problem, example string) error {
+	return fmt.Errorf("%s:%d: %s: %s; write it like %q", r.file, e.line, path, problem, example)
 }
 
-// mapping reads the section at prefix ("" or "robots."): at most a few levels, as the schema has them.
-func (r *profileReader) mapping(prefix string, n *yaml.Node) error {
+// section reads what stands below prefix ("" or "robots."): at most a few levels, as the schema has them.
+func (r *profileReader) section(prefix string, s entry) error {
 	seen := map[string]bool{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := n.Content[i], n.Content[i+1]
-		name := prefix + key.Value
+	for _, e := range s.items {
+		name := prefix + e.key
 		if seen[name] {
-			return r.fault(key, name, "stands there twice", key.Value+": …, once")
+			return r.fault(e, name, "stands there twice", e.key+": …, once")
 		}
 		seen[name] = true
-		if err := r.entry(name, key, value); err != nil {
+		if err := r.entry(name, e); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *profileReader) entry(name string, key, value *yaml.Node) error {
+func (r *profileReader) entry(name string, e entry) error {
 	if name == "version" {
-		if value.Value != "1" {
-			return r.fault(value, name, "is a form of profiles that is not known", "version: 1")
+		if e.text != "1" {
+			return r.fault(e, name, "is a form of profiles that is not known", "version: 1")
 		}
 		return nil
 	}
 	for _, f := range r.fields {
 		switch {
 		case f.path == name:
-			return r.value(f, value)
+			return r.value(f, e)
 		case strings.HasPrefix(f.path, name+"."):
-			if value.Kind != yaml.MappingNode {
-				return r.fault(value, name, "is a section, not a value", key.Value+": { "+r.firstOf(name+".").example()+" }")
+			if e.kind != sectionValue {
+				return r.fault(e, name, "is a section, not a value", e.key+": { "+r.firstOf(name+".").example()+" }")
 			}
-			return r.mapping(name+".", value)
+			return r.section(name+".", e)
 		}
 	}
-	return r.unknown(name, key)
+	return r.unknown(name, e)
 }
 
 func (r *profileReader) firstOf(prefix string) field {
@@ -236,7 +216,10 @@ func (r *profileReader) firstOf(prefix string) field {
 }
 
 // unknown says which field may have been meant.
-func (r *profileReader) unknown(name string, key *yaml.Node) error {
+func (r *profileReader) unknown(name string, e entry) error {
+	if len(e.key) > 100 {
+		return r.fault(e, name[:100]+"…", "there is no such field", r.fields[0].example())
+	}
 	near, best := r.fields[0], 1<<30
 	for _, f := range r.fields {
 		if d := distance(name, f.path); d < best {
@@ -244,10 +227,10 @@ func (r *profileReader) unknown(name string, key *yaml.Node) error {
 		}
 	}
 	if best <= 3 {
-		return r.fault(key, name, "there is no such field; "+near.path+" may be meant", near.example())
+		return r.fault(e, name, "there is no such field; "+near.path+" may be meant", near.example())
 	}
 	prefix := name[:strings.LastIndexByte(name, '.')+1]
-	return r.fault(key, name, "there is no such field; known here: "+strings.Join(r.keysAt(prefix), ", "), r.firstOf(prefix).example())
+	return r.fault(e, name, "there is no such field; known here: "+strings.Join(r.keysAt(prefix), ", "), r.firstOf(prefix).example())
 }
 
 func (r *profileReader) keysAt(prefix string) []string {
@@ -262,41 +245,39 @@ func (r *profileReader) keysAt(prefix string) []string {
 	return keys
 }
 
-// value reads one value. Aliases are not followed, so that a file cannot be larger than it looks.
-func (r *profileReader) value(f field, n *yaml.Node) error {
+func (r *profileReader) value(f field, e entry) error {
 	f.value.SetZero()
-	list := f.isList()
 	switch {
-	case n.Kind == yaml.ScalarNode && n.Tag == "!!null":
-		return r.fault(n, f.path, "has no value", f.example())
-	case list && n.Kind != yaml.SequenceNode:
-		return r.fault(n, f.path, "is not a list", f.example())
-	case !list && n.Kind != yaml.ScalarNode:
-		return r.fault(n, f.path, "is not a single value", f.example())
-	case n.Kind == yaml.ScalarNode:
-		r.profile.set[f.path] = n.Value
-		return r.scalar(f, n)
+	case e.kind == nullValue:
+		return r.fault(e, f.path, "has no value", f.example())
+	case f.isList() && e.kind != listValue:
+		return r.fault(e, f.path, "is not a list", f.example())
+	case !f.isList() && !e.isScalar():
+		return r.fault(e, f.path, "is not a single value", f.example())
+	case e.isScalar():
+		r.profile.set[f.path] = e.text
+		return r.scalar(f, e)
 	}
-	words := make([]string, 0, len(n.Content))
-	for _, item := range n.Content {
-		if item.Kind != yaml.ScalarNode || slices.Contains(words, item.Value) {
+	words := make([]string, 0, len(e.items))
+	for _, item := range e.items {
+		if !item.isScalar() || slices.Contains(words, item.text) {
 			return r.fault(item, f.path, "is not a list of different words", f.example())
 		}
 		if err := r.scalar(f, item); err != nil {
 			return err
 		}
-		words = append(words, item.Value)
+		words = append(words, item.text)
 	}
 	r.profile.set[f.path] = "[" + strings.Join(words, ", ") + "]"
 	return nil
 }
 
-func (r *profileReader) scalar(f field, n *yaml.Node) error {
-	if !f.accepts(n.Tag) {
-		return r.fault(n, f.path, fmt.Sprintf("%q is of another type", n.Value), f.example())
+func (r *profileReader) scalar(f field, e entry) error {
+	if !f.accepts(e.kind) {
+		return r.fault(e, f.path, fmt.Sprintf("%q is of another type", e.text), f.example())
 	}
-	if err := f.parse(n.Value); err != nil {
-		return r.fault(n, f.path, err.Error(), f.example())
+	if err := f.parse(e.text); err != nil {
+		return r.fault(e, f.path, err.Error(), f.example())
 	}
 	return nil
 }

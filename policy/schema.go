@@ -186,19 +186,19 @@ func (f field) reset() {
 
 func (f field) isList() bool { return f.value.Kind() == reflect.Slice }
 
-// accepts is true when a scalar of that YAML type can be the field's value.
-func (f field) accepts(yamlTag string) bool {
+// accepts is true when a scalar of that kind can be the field's value.
+func (f field) accepts(kind entryKind) bool {
 	switch f.value.Interface().(type) {
 	case bool:
-		return yamlTag == "!!bool"
+		return kind == truthValue
 	case int:
-		return yamlTag == "!!int" || f.kind() == "none" && yamlTag == "!!str"
+		return kind == wholeValue || f.kind() == "none" && kind == textValue
 	case float64:
-		return yamlTag == "!!int" || yamlTag == "!!float"
+		return kind == wholeValue || kind == decimalValue
 	case string:
-		return yamlTag == "!!str" || f.kind() == "version" && (yamlTag == "!!float" || yamlTag == "!!int")
+		return kind == textValue || f.kind() == "version" && (kind == decimalValue || kind == wholeValue)
 	}
-	return yamlTag == "!!str"
+	return kind == textValue
 }
 
 // distance is how many letters must be changed, added or dropped to make b of a.

@@ -124,6 +124,9 @@ func parseHost(raw string) (string, error) {
 	if strings.HasPrefix(raw, "[") {
 		return parseIPv6(raw)
 	}
+	if !utf8.ValidString(raw) {
+		return "", errors.New("the host of the URL is not UTF-8")
+	}
 	host := asciiLower(raw)
 	if !isASCII(host) || strings.Contains(host, "xn--") {
 		var err error

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/goccy/go-yaml"
 	"golang.org/x/text/runes"
 	"golang.org/x/text/transform"
 	"golang.org/x/text/unicode/norm"
-	"gopkg.in/yaml.v3"
 )
 
 // Topics are the words and path patterns that make a link on the subject. A nil Topics is about
@@ -156,9 +156,7 @@ func parseTopics(text []byte) (*Topics, error) {
 		Words map[string][]string `yaml:"words"`
 		Paths []string            `yaml:"paths"`
 	}
-	d := yaml.NewDecoder(strings.NewReader(string(text)))
-	d.KnownFields(true)
-	if err := d.Decode(&file); err != nil {
+	if err := yaml.UnmarshalWithOptions(text, &file, yaml.Strict()); err != nil {
 		return nil, err
 	}
 	var words []string

@@ -1,6 +1,9 @@
 package signals
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // File is a parsed robots.txt. It is not changed after Parse and may be shared.
 type File struct {
@@ -46,10 +49,10 @@ type Record struct {
 	Value string
 	Line  int
 	Text  string
-	// group is the index of the group the line stands in, -1 above all groups; agents is how many of
-	// its user-agent lines stand above the line.
-	group, agents int
-	said          scoped // of Content-Signal and Content-Usage
+	// group is the index of the group the line stands in, -1 above all groups; from and to are those of
+	// its user-agent lines that the line belongs to.
+	group, from, to int
+	said            scoped // of Content-Signal and Content-Usage
 }
 
 // Warning is a line that could not be read, and why.
@@ -92,7 +95,10 @@ func (f *File) Decide(token, pathQuery string) Decision {
 	d := Decision{Allowed: true, Why: NoRule}
 	var best *Rule
 	at := groups[0]
-	for _, m := range groups {
+	for i, m := range groups {
+		if i > 0 && m.group == groups[i-1].group {
+			continue
+		}
 		r := f.Groups[m.group].first(path)
 		if r != nil && (best == nil || r.before(best)) {
 			best, at = r, m
@@ -106,7 +112,7 @@ func (f *File) Decide(token, pathQuery string) Decision {
 	return d
 }
 
-// member is a group that names a token, and its first user-agent line that does.
+// member is a group that names a token, and a user-agent line of it that does: the first of each run.
 type member struct{ group, agent int }
 
 // groupsOf are the groups whose rules count for token: all that name it, else all for "*" (section
@@ -140,14 +146,15 @@ func (r *Rule) before(o *Rule) bool {
 }
 
 // recordsOf are the records named key that count for token, and those above all groups, which are the
-// site's default. A record belongs to the user-agent lines above it only.
+// site's default. A record belongs to the run of user-agent lines above it, or, after a rule, to all
+// of its group: never to those below it.
 func (f *File) recordsOf(token, key string) (own, site []*Record) {
 	groups := f.groupsOf(token)
 	for _, i := range f.byKey[key] {
 		r := &f.Records[i]
 		if r.group < 0 {
 			site = append(site, r)
-		} else if m, ok := in(groups, r.group); ok && r.agents > m.agent {
+		} else if _, ok := r.in(groups); ok {
 			own = append(own, r)
 		}
 	}
@@ -156,16 +163,19 @@ func (f *File) recordsOf(token, key string) (own, site []*Record) {
 
 // groupOf is how the group of r is named for token; "" above all groups.
 func (f *File) groupOf(r *Record, token string) string {
-	m, ok := in(f.groupsOf(token), r.group)
+	m, ok := r.in(f.groupsOf(token))
 	if !ok {
 		return ""
 	}
 	return f.Groups[m.group].Agents[m.agent].Name
 }
 
-func in(groups []member, group int) (member, bool) {
-	i, found := slices.BinarySearchFunc(groups, group, func(m member, g int) int { return m.group - g })
-	if !found {
+// in is the member of groups that r belongs to.
+func (r *Record) in(groups []member) (member, bool) {
+	i, _ := slices.BinarySearchFunc(groups, member{r.group, r.from}, func(a, b member) int {
+		return cmp.Or(a.group-b.group, a.agent-b.agent)
+	})
+	if i == len(groups) || groups[i].group != r.group || groups[i].agent >= r.to {
 		return member{}, false
 	}
 	return groups[i], true

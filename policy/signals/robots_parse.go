@@ -82,10 +82,13 @@ func cutLine(s string) (line, rest string) {
 	return line, rest
 }
 
-// parser reads lines into its file. The last group is open for more user-agent lines until it has a rule.
+// parser reads lines into its file. The last group is open for more user-agent lines until it has a
+// rule; a run is a part of them with no record of another kind in between.
 type parser struct {
-	file *File
-	line int
+	file  *File
+	line  int
+	run   int  // index of the first user-agent line of the run in its group
+	ended bool // by a record: the next user-agent line begins a run
 }
 
 func (p *parser) read(line string) {
@@ -147,9 +150,13 @@ func (p *parser) agent(value string) {
 	groups := p.file.Groups
 	if len(groups) == 0 || len(groups[len(groups)-1].Rules) > 0 {
 		p.file.Groups = append(groups, Group{})
+		p.run, p.ended = 0, false
 	}
 	last := len(p.file.Groups) - 1
 	g := &p.file.Groups[last]
+	if p.ended {
+		p.run, p.ended = len(g.Agents), false
+	}
 	name := productToken(value)
 	g.Agents = append(g.Agents, Agent{Name: name, Line: p.line})
 	if name == "" {
@@ -157,7 +164,8 @@ func (p *parser) agent(value string) {
 		return
 	}
 	key := lower(name)
-	if of := p.file.byAgent[key]; len(of) == 0 || of[len(of)-1].group != last {
+	of := p.file.byAgent[key]
+	if known := len(of) > 0 && of[len(of)-1].group == last && of[len(of)-1].agent >= p.run; !known {
 		p.file.byAgent[key] = append(of, member{last, len(g.Agents) - 1})
 	}
 }
@@ -185,6 +193,7 @@ func (p *parser) rule(allow bool, value, line string) {
 		return
 	}
 	g := &p.file.Groups[len(p.file.Groups)-1]
+	p.run = 0
 	g.Rules = append(g.Rules, Rule{
 		Allow: allow, Value: value, Line: p.line, Text: clip(line), match: compile(value),
 	})
@@ -193,7 +202,7 @@ func (p *parser) rule(allow bool, value, line string) {
 func (p *parser) record(key, value, line string) {
 	r := Record{Key: key, Value: value, Line: p.line, Text: clip(line), group: len(p.file.Groups) - 1}
 	if r.group >= 0 {
-		r.agents = len(p.file.Groups[r.group].Agents)
+		r.from, r.to = p.run, len(p.file.Groups[r.group].Agents)
 	}
 	switch key {
 	case "sitemap":
@@ -209,6 +218,7 @@ func (p *parser) record(key, value, line string) {
 		p.warn("a name that is not known")
 		return
 	}
+	p.ended = p.ended || key != "sitemap" && key != "license"
 	p.file.byKey[key] = append(p.file.byKey[key], len(p.file.Records))
 	p.file.Records = append(p.file.Records, r)
 }
