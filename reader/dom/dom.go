@@ -7,6 +7,7 @@ package dom
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -57,15 +58,19 @@ type Tree struct {
 
 // Limits bounds a Tree. A zero field takes its default.
 type Limits struct {
-	Nodes    int // default 600,000: elements, texts and comments together
-	AttrsPer int // default 256 attributes of one element
+	Nodes    int // default 800,000: elements, texts and comments together
+	Attrs    int // default 400,000 attributes of the page
+	AttrsPer int // default 256 attributes of one element, at most 65,535
 }
 
 func (l Limits) withDefaults() Limits {
 	if l.Nodes <= 0 {
-		l.Nodes = 600_000
+		l.Nodes = 800_000
 	}
-	if l.AttrsPer <= 0 {
+	if l.Attrs <= 0 {
+		l.Attrs = 400_000
+	}
+	if l.AttrsPer <= 0 || l.AttrsPer > 65_535 {
 		l.AttrsPer = 256
 	}
 	return l
@@ -82,20 +87,44 @@ func Parse(page []byte, limits Limits) *Tree {
 // Parse is like the function Parse and reuses the memory of t. Nodes of the former page are gone.
 func (t *Tree) Parse(page []byte, limits Limits) {
 	limits = limits.withDefaults()
+	page, cut := trimAttributes(page, limits)
 	root, err := html.ParseWithOptions(bytes.NewReader(page), html.ParseOptionEnableScripting(false))
 	if err != nil {
 		t.flatten(page, limits)
-		return
+	} else {
+		t.FromHTML(root, limits)
 	}
-	t.FromHTML(root, limits)
+	t.Truncated = t.Truncated || cut
 }
 
 // FromHTML fills t from a tree of golang.org/x/net/html.
 func (t *Tree) FromHTML(root *html.Node, limits Limits) {
 	limits = limits.withDefaults()
 	t.reset()
+	nodes, attrs := count(root, limits)
+	t.nodes, t.attrs = slices.Grow(t.nodes, nodes+2), slices.Grow(t.attrs, attrs)
 	t.nodes = append(t.nodes, node{}, node{kind: Document})
 	t.graft(Root, root, limits)
+}
+
+// count is how many nodes and attributes there are below root, as far as the limits go.
+func count(root *html.Node, limits Limits) (nodes, attrs int) {
+	for n := root; n != nil && nodes < limits.Nodes; {
+		nodes++
+		attrs += min(len(n.Attr), limits.AttrsPer)
+		if n.FirstChild != nil {
+			n = n.FirstChild
+			continue
+		}
+		for n != root && n.NextSibling == nil {
+			n = n.Parent
+		}
+		if n == root {
+			break
+		}
+		n = n.NextSibling
+	}
+	return nodes, min(attrs, limits.Attrs)
 }
 
 func (t *Tree) reset() {
@@ -134,8 +163,8 @@ func (t *Tree) add(parent ID, n *html.Node, limits Limits) ID {
 	case html.ElementNode:
 		made = node{kind: Element, tag: n.DataAtom, data: n.Data, foreign: n.Namespace != ""}
 		keep := n.Attr
-		if len(keep) > limits.AttrsPer {
-			keep, t.Truncated = keep[:limits.AttrsPer], true
+		if most := min(limits.AttrsPer, limits.Attrs-len(t.attrs)); len(keep) > most {
+			keep, t.Truncated = keep[:max(most, 0)], true
 		}
 		made.attrLo, made.attrN = int32(len(t.attrs)), uint16(len(keep))
 		for _, a := range keep {
@@ -199,49 +228,99 @@ func (t *Tree) NewText(parent ID, text string) ID {
 	return t.push(parent, node{kind: Text, data: text})
 }
 
-// flatten keeps the visible text of a page that the parser refuses: a paragraph for each run
-// between block tags.
+// flatten keeps the text of a page that the parser refuses: a paragraph, heading or list item for
+// each run between block tags, the title, and the base of its links.
 func (t *Tree) flatten(page []byte, limits Limits) {
 	t.reset()
 	t.nodes = append(t.nodes, node{}, node{kind: Document})
 	t.Flat = true
-	body := t.NewElement(t.NewElement(Root, atom.Html), atom.Body)
+	top := t.NewElement(Root, atom.Html)
+	head := t.NewElement(top, atom.Head)
+	f := flat{t: t, head: head, body: t.NewElement(top, atom.Body), want: atom.P}
 	z := html.NewTokenizer(bytes.NewReader(page))
-	para, skip := ID(0), atom.Atom(0)
-	for len(t.nodes) < limits.Nodes {
+	for len(t.nodes)+2 < limits.Nodes {
 		switch z.Next() {
 		case html.ErrorToken:
 			return
 		case html.TextToken:
-			text := string(z.Text())
-			if skip != 0 || strings.TrimSpace(text) == "" {
-				continue
-			}
-			if para == 0 {
-				para = t.NewElement(body, atom.P)
-			}
-			t.NewText(para, text)
-		case html.StartTagToken:
-			name, _ := z.TagName()
-			tag := atom.Lookup(name)
-			if tag == atom.Script || tag == atom.Style || tag == atom.Template || tag == atom.Title {
-				skip = tag
-			}
-			if !inline[tag] {
-				para = 0
-			}
+			f.text(string(z.Text()))
+		case html.StartTagToken, html.SelfClosingTagToken:
+			f.start(z)
 		case html.EndTagToken:
 			name, _ := z.TagName()
-			tag := atom.Lookup(name)
-			if tag == skip {
-				skip = 0
-			}
-			if !inline[tag] {
-				para = 0
-			}
+			f.end(atom.Lookup(name))
 		}
 	}
 	t.Truncated = true
+}
+
+// flat is the state of flatten.
+type flat struct {
+	t          *Tree
+	head, body ID
+	at         ID        // the element that text goes into, or 0 when one is to be made
+	want       atom.Atom // the element to be made
+	skip       atom.Atom // the element whose text is passed over
+}
+
+func (f *flat) text(s string) {
+	if f.skip != 0 || f.at == 0 && strings.TrimSpace(s) == "" {
+		return
+	}
+	if f.at == 0 {
+		f.at = f.t.NewElement(f.body, f.want)
+	}
+	f.t.NewText(f.at, s)
+}
+
+func (f *flat) start(z *html.Tokenizer) {
+	name, more := z.TagName()
+	tag := atom.Lookup(name)
+	switch tag {
+	case atom.Script, atom.Style, atom.Template, atom.Svg, atom.Select, atom.Textarea, atom.Iframe, atom.Noscript:
+		if f.skip == 0 {
+			f.skip = tag
+		}
+		return
+	case atom.Title:
+		if f.skip == 0 && f.t.First(f.head, atom.Title) == 0 {
+			f.at = f.t.NewElement(f.head, atom.Title)
+		}
+		return
+	case atom.Base:
+		f.base(z, more)
+		return
+	}
+	if inline[tag] {
+		return
+	}
+	f.at, f.want = 0, atom.P
+	switch tag {
+	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Li, atom.Blockquote, atom.Pre:
+		f.want = tag
+	}
+}
+
+func (f *flat) base(z *html.Tokenizer, more bool) {
+	for n := 0; more && n < 256; n++ {
+		var key, val []byte
+		key, val, more = z.TagAttr()
+		if string(key) == "href" && f.t.First(f.head, atom.Base) == 0 {
+			f.t.NewElement(f.head, atom.Base, Attr{"href", string(val)})
+		}
+	}
+}
+
+func (f *flat) end(tag atom.Atom) {
+	if f.skip != 0 {
+		if tag == f.skip {
+			f.skip = 0
+		}
+		return
+	}
+	if !inline[tag] {
+		f.at, f.want = 0, atom.P
+	}
 }
 
 var inline = map[atom.Atom]bool{

@@ -557,7 +557,7 @@ func (s *sheet) match(t *Tree, n ID, class, id string) {
 
 func (s *sheet) try(t *Tree, n ID, class, id string, some []int32) {
 	for _, k := range some {
-		if len(s.seen) > 100 {
+		if len(s.seen) > 32 {
 			return
 		}
 		r := &s.rules[k]
