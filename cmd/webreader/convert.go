@@ -41,7 +41,7 @@ const (
 // Run converts.
 func (c convertCmd) Run(a *app) error {
 	if err := c.options().Validate(); err != nil {
-		return a.report(err, false)
+		return a.report(err, false, "")
 	}
 	in, err := a.open(c.source())
 	if err != nil {
@@ -57,11 +57,11 @@ func (c convertCmd) Run(a *app) error {
 	}
 	base, err := parseBase(c.URL)
 	if err != nil {
-		return a.report(err, false)
+		return a.report(err, false, "")
 	}
 	got, err := c.convert(a.ctx, page, true, base)
 	if err != nil {
-		return a.report(err, false)
+		return a.report(err, false, "")
 	}
 	_, err = a.Out.Write(plainPage(reader.Answer{Page: got}))
 	return err

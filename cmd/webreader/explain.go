@@ -13,6 +13,9 @@ func decisionLine(d reader.Decision) string {
 	word := "allowed"
 	if !d.Allowed {
 		word = "not allowed"
+		if d.Reason != "" {
+			word += " (" + d.Reason + ")"
+		}
 	}
 	line := word + " " + ground(d)
 	if len(d.Signals) > 0 {
@@ -24,33 +27,32 @@ func decisionLine(d reader.Decision) string {
 // ground says what decided and where it stands.
 func ground(d reader.Decision) string {
 	var b strings.Builder
-	switch d.By {
-	case "robots":
+	switch {
+	case d.By == "robots" && d.Line > 0:
+		fmt.Fprintf(&b, "by line %d", d.Line)
+	case d.By == "robots":
 		b.WriteString("by robots.txt")
-	case "default":
+	case d.By == "default":
 		b.WriteString("since nothing forbids it")
-	case "opt_out":
+	case d.By == "opt_out":
 		b.WriteString("by request of the site's operator")
 	default:
 		b.WriteString("by " + strings.ReplaceAll(d.By, "_", " "))
-	}
-	if d.Reason != "" {
-		b.WriteString(" (" + d.Reason + ")")
-	}
-	if d.Line > 0 {
-		fmt.Fprintf(&b, ", line %d", d.Line)
+		if d.Line > 0 {
+			fmt.Fprintf(&b, ", line %d", d.Line)
+		}
 	}
 	if d.Rule != "" {
 		fmt.Fprintf(&b, " %q", d.Rule)
 	}
-	if d.Group != "" {
-		fmt.Fprintf(&b, ", in the group for %s", d.Group)
-	}
 	if d.Header != "" {
-		fmt.Fprintf(&b, ", %s", d.Header)
+		fmt.Fprintf(&b, " %q", d.Header)
 	}
-	if d.RobotsURL != "" {
-		b.WriteString(", of " + d.RobotsURL)
+	if d.RobotsURL != "" && d.By != "default" && (d.Line > 0 || d.By == "robots") {
+		b.WriteString(" of " + d.RobotsURL)
+	}
+	if d.Group != "" && d.Line > 0 {
+		fmt.Fprintf(&b, " (group %s)", d.Group)
 	}
 	if d.Detail != "" {
 		b.WriteString(": " + d.Detail)

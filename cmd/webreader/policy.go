@@ -39,7 +39,7 @@ Examples:
 func (c policyCmd) Run(a *app) error {
 	target, err := policy.ParseTarget(c.URL)
 	if err != nil {
-		return badURL(err)
+		return a.report(badURL(err), c.JSON, "")
 	}
 	profile, err := loadProfile(a.setting)
 	if err != nil {
@@ -47,7 +47,7 @@ func (c policyCmd) Run(a *app) error {
 	}
 	v, err := c.decide(a, target, profile)
 	if err != nil {
-		return a.report(err, c.JSON)
+		return a.report(err, c.JSON, "")
 	}
 	d := reader.DecisionOf(v)
 	if err := c.print(a.Out, d); err != nil {

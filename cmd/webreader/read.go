@@ -50,9 +50,10 @@ Examples:
 
 // Run reads the page.
 func (c readCmd) Run(a *app) error {
+	id := billing.NewID("req")
 	target, err := policy.ParseTarget(c.URL)
 	if err != nil {
-		return a.report(badURL(err), c.JSON)
+		return a.report(badURL(err), c.JSON, id)
 	}
 	profile, err := loadProfile(a.setting)
 	if err != nil {
@@ -64,7 +65,6 @@ func (c readCmd) Run(a *app) error {
 	}
 	o := c.options()
 	c.add(&o)
-	id := billing.NewID("req")
 	order := billing.Order{
 		Account: localAccount, Key: localAccount, Operation: billing.NewID("op"), Kind: string(policy.CauseRead), Longest: e.timeout * 2,
 		Request: reader.Request{
@@ -74,7 +74,7 @@ func (c readCmd) Run(a *app) error {
 	}
 	meter := billing.New(e.reader, newMemoryLedger())
 	err = meter.Read(a.ctx, order, func(_ context.Context, d *reader.Document, h billing.Hold) error { return c.print(a, d, h, id) })
-	return a.report(err, c.JSON)
+	return a.report(err, c.JSON, id)
 }
 
 // print is the hand-over: the page to standard output, what decided to standard error.
@@ -152,7 +152,7 @@ func marshal(v any) ([]byte, error) {
 
 // report shows an error of a read: one line on standard error and, with --json, the API's object on
 // standard output. It returns the error for its exit code.
-func (a *app) report(err error, asJSON bool) error {
+func (a *app) report(err error, asJSON bool, requestID string) error {
 	var bad *usageError
 	if err == nil || errors.As(err, &bad) {
 		return err
@@ -160,13 +160,13 @@ func (a *app) report(err error, asJSON bool) error {
 	f := fault.As(err)
 	_, _ = fmt.Fprintln(a.Err, "webreader: "+faultLine(f))
 	if asJSON {
-		a.writeProblem(a.Out, f)
+		a.writeProblem(a.Out, f, requestID)
 	}
 	return &reportedError{err}
 }
 
-func (a *app) writeProblem(w io.Writer, f *fault.Error) {
-	if text, err := marshal(handlers.ProblemOf(f, a.setting(envPublicURL), "")); err == nil {
+func (a *app) writeProblem(w io.Writer, f *fault.Error, requestID string) {
+	if text, err := marshal(handlers.ProblemOf(f, a.setting(envPublicURL), requestID)); err == nil {
 		_, _ = w.Write(text)
 	}
 }
@@ -181,6 +181,7 @@ func faultLine(f *fault.Error) string {
 		line += fmt.Sprintf(", status %d", f.TargetStatus)
 	}
 	if d, ok := reader.DecisionIn(f.Err); ok && !d.Allowed {
+		d.Reason = "" // it stands in front
 		line += ": " + decisionLine(d)
 	}
 	switch {
