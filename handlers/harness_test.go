@@ -13,12 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/getkin/kin-openapi/openapi3filter"
-	"github.com/getkin/kin-openapi/routers"
-
 	"github.com/webreaderapi/webreader/billing"
 	"github.com/webreaderapi/webreader/internal/fault"
 	"github.com/webreaderapi/webreader/internal/telemetry"
+	"github.com/webreaderapi/webreader/openapi/openapitest"
 	"github.com/webreaderapi/webreader/policy"
 	"github.com/webreaderapi/webreader/reader/gate"
 )
@@ -139,52 +137,8 @@ func newRig(t *testing.T, change ...func(*Config, *standIns)) *rig {
 	web.Start()
 	t.Cleanup(web.Close)
 	r := &rig{T: t, server: server, url: web.URL, log: log, rooms: rooms}
-	r.http = &http.Client{Transport: documentedOnly{t, server, web.Client().Transport}}
+	r.http = &http.Client{Transport: openapitest.Transport(t, web.Client().Transport)}
 	return r
-}
-
-// documentedOnly checks that every answer has the form that the API's document gives it.
-type documentedOnly struct {
-	t      *testing.T
-	server *Server
-	next   http.RoundTripper
-}
-
-func (d documentedOnly) RoundTrip(r *http.Request) (*http.Response, error) {
-	answer, err := d.next.RoundTrip(r)
-	if err != nil {
-		return nil, err
-	}
-	path := r.URL.Path
-	if strings.HasPrefix(path, "/keys/") {
-		path = "/keys/{id}"
-	}
-	item := d.server.spec.Paths.Find(path)
-	if item == nil || item.GetOperation(r.Method) == nil {
-		return answer, nil
-	}
-	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return nil, err
-	}
-	answer.Body = io.NopCloser(bytes.NewReader(body))
-	err = openapi3filter.ValidateResponse(r.Context(), &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: r, Route: &routers.Route{
-			Spec: d.server.spec, Path: path, PathItem: item, Method: r.Method, Operation: item.GetOperation(r.Method)}},
-		Status: answer.StatusCode, Header: answer.Header, Body: io.NopCloser(bytes.NewReader(body)),
-		Options: &openapi3filter.Options{IncludeResponseStatus: true},
-	})
-	if err != nil {
-		d.t.Errorf("%s %s: the answer is not as documented: %v\n%s", r.Method, path, err, body)
-	}
-	return answer, nil
-}
-
-func init() {
-	openapi3filter.RegisterBodyDecoder("text/markdown", openapi3filter.PlainBodyDecoder)
-	openapi3filter.RegisterBodyDecoder("text/html", openapi3filter.PlainBodyDecoder)
-	openapi3filter.RegisterBodyDecoder("application/yaml", openapi3filter.PlainBodyDecoder)
-	openapi3filter.RegisterBodyDecoder("text/csv", openapi3filter.PlainBodyDecoder)
 }
 
 // do sends a request with the good key; header are names and values in turn.

@@ -139,6 +139,7 @@ var testsOnly = map[string]bool{
 	"internal/archtest":    true,
 	"internal/origintest":  true,
 	"internal/conformance": true,
+	"openapi/openapitest":  true,
 }
 
 // where is a position as path:line.
