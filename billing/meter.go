@@ -43,7 +43,10 @@ func (m *Meter) Read(ctx context.Context, o Order, give HandOver) error {
 	}
 	receipt, err := m.deliver(ctx, o, hold, give)
 	if err != nil {
-		return errors.Join(err, m.void(ctx, hold, OutcomeOf(err), err))
+		if unvoided := m.void(ctx, hold, OutcomeOf(err), err); unvoided != nil {
+			return errors.Join(err, unvoided)
+		}
+		return err
 	}
 	if receipt.Outcome() != reader.Delivered {
 		return m.void(ctx, hold, receipt.Outcome(), nil)

@@ -1,10 +1,11 @@
 package billing
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 )
@@ -23,13 +24,14 @@ func (l Limit) IsUnlimited() bool { return l == Unlimited }
 
 // UnmarshalYAML takes a number of 0 or more, or the word unlimited.
 func (l *Limit) UnmarshalYAML(text []byte) error {
-	if string(bytes.TrimSpace(text)) == "unlimited" {
+	word := strings.TrimSpace(string(text))
+	if word == "unlimited" {
 		*l = Unlimited
 		return nil
 	}
-	var n int64
-	if err := yaml.Unmarshal(text, &n); err != nil || n < 0 {
-		return fmt.Errorf("%q is not a limit: write a whole number of 0 or more, or unlimited", bytes.TrimSpace(text))
+	n, err := strconv.ParseInt(word, 10, 64)
+	if err != nil || n < 0 {
+		return fmt.Errorf("%q is not a limit: write a whole number of 0 or more, or unlimited", word)
 	}
 	*l = Limit(n)
 	return nil
