@@ -3,6 +3,7 @@ package signals
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // File is a parsed robots.txt. It is not changed after Parse and may be shared.
@@ -25,7 +26,14 @@ type File struct {
 type Group struct {
 	Agents []Agent
 	Rules  []Rule
-	ranked []int32 // Rules by what decides first: most octets, then allow, then line
+	ranked []ranked // Rules by what decides first: most octets, then allow, then line
+}
+
+// ranked is a rule and the octets that its pattern starts with, kept close together: most rules are
+// passed over by these alone.
+type ranked struct {
+	head string
+	rule int32
 }
 
 // Agent is one user-agent line.
@@ -126,9 +134,10 @@ func (f *File) groupsOf(token string) []member {
 
 // first is the rule of g that decides about path, or nil.
 func (g *Group) first(path string) *Rule {
-	for _, i := range g.ranked {
-		if g.Rules[i].match.matches(path) {
-			return &g.Rules[i]
+	for i := range g.ranked {
+		r := &g.ranked[i]
+		if strings.HasPrefix(path, r.head) && g.Rules[r.rule].match.matches(path) {
+			return &g.Rules[r.rule]
 		}
 	}
 	return nil

@@ -119,9 +119,14 @@ func literal(s string) string {
 }
 
 // mustEscape is true for octets that stand in a URL only when escaped, the percent sign included.
-func mustEscape(c byte) bool {
-	return c <= ' ' || c >= 0x7f || strings.IndexByte("%\"<>\\^`{|}", c) >= 0
-}
+func mustEscape(c byte) bool { return escaped[c] }
+
+var escaped = func() (t [256]bool) {
+	for c := range t {
+		t[c] = c <= ' ' || c >= 0x7f || strings.IndexByte("%\"<>\\^`{|}", byte(c)) >= 0
+	}
+	return t
+}()
 
 func unreserved(c byte) bool {
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0

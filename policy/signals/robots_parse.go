@@ -2,7 +2,6 @@ package signals
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"slices"
 	"strings"
@@ -228,18 +227,18 @@ func (p *parser) close() {
 	for i := range p.file.Groups {
 		g := &p.file.Groups[i]
 		for j := range g.Rules {
-			if !g.Rules[j].match.empty() {
-				g.ranked = append(g.ranked, int32(j))
+			if m := &g.Rules[j].match; !m.empty() {
+				g.ranked = append(g.ranked, ranked{m.pieces[0], int32(j)})
 			}
 		}
-		slices.SortFunc(g.ranked, func(a, b int32) int {
-			switch ra, rb := &g.Rules[a], &g.Rules[b]; {
-			case ra.before(rb):
+		slices.SortFunc(g.ranked, func(a, b ranked) int {
+			switch {
+			case a.rule == b.rule:
+				return 0
+			case g.Rules[a.rule].before(&g.Rules[b.rule]):
 				return -1
-			case rb.before(ra):
-				return 1
 			}
-			return cmp.Compare(a, b)
+			return 1 // no two rules are equal: each has its own line
 		})
 	}
 }

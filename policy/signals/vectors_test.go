@@ -87,6 +87,9 @@ func pathQuery(raw string) string {
 	if i < 0 {
 		return "/"
 	}
+	if rest[i] == '?' {
+		return "/" + rest[i:]
+	}
 	return rest[i:]
 }
 
