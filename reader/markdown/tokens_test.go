@@ -1,0 +1,29 @@
+package markdown
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tiktoken-go/tokenizer/codec"
+	"pgregory.net/rapid"
+)
+
+func TestTokensAreThoseOfO200k(t *testing.T) {
+	enc := codec.NewO200kBase()
+	check := func(t interface{ Fatalf(string, ...any) }, s string) {
+		want, err := enc.Count(s)
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		if got := Tokens(s); got != want {
+			t.Fatalf("Tokens(%q) = %d, want %d", s, got, want)
+		}
+	}
+	for _, s := range []string{"", " ", "\n", "a", "Hello, world!\n\n## A heading\n\n- one\n- two", "don't WE'LL I'Ve it's", "12345 6 78", "東京は日本の首都", "Ünïcödé ÉÀ", "x  y   z\n  w", "a\t\tb", "   lead", "trail   ",
+		"\n\n\n  x", "| a | b |\n| --- | --- |", "https://example.com/a/b?c=d#e", "مرحبا بالعالم", "🙂🙂 x", "McDonald HTMLParser aBC ABCdE", "----------", "```go\nfunc main() {}\n```", strings.Repeat("[", 300), strings.Repeat("ab", 100), "\u00a0x\u3000y", "ǅx ʰa ªb"} {
+		check(t, s)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		check(t, rapid.StringOf(rapid.RuneFrom([]rune("aAbBzZ09 \n\r\t'sStTlLrReEvV.,/!-|éÉ漢かǅʰª\u0301\u00a0🙂"))).Draw(t, "s"))
+	})
+}
