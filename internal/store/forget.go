@@ -84,7 +84,27 @@ func (s *Store) Forget(ctx context.Context, rawDomain, askedBy string) (Forgotte
 	if err != nil {
 		return Forgotten{}, fmt.Errorf("forget a domain: %w", err)
 	}
+	if err := s.purge(ctx); err != nil {
+		return f, fmt.Errorf("the domain is forgotten, but its old rows may still lie in the database's files: %w", err)
+	}
 	return f, nil
+}
+
+// purge takes what was deleted out of the database's files as well: SQLite's write-ahead log is
+// written back and cut off, PostgreSQL's dead rows are vacuumed.
+func (s *Store) purge(ctx context.Context) error {
+	if !s.postgres {
+		_, err := s.db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+		return err
+	}
+	for _, each := range forgettings {
+		if each.kept == "" {
+			if _, err := s.db.ExecContext(ctx, "VACUUM "+each.table); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // forgetIn does one table. Rows are of the domain when their host is it, or ends with a dot and it.
