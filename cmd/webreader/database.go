@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/webreaderapi/webreader/internal/store"
 )
@@ -18,10 +19,18 @@ type databaseFlags struct {
 	Database string `name:"database-url" setting:"WEBREADER_DATABASE_URL" help:"Database: sqlite:FILE or postgres://… (default sqlite:data/webreader.db)." placeholder:"URL" group:"Settings"`
 }
 
-// openStore opens the database of the settings and brings it up to date.
+// openStore opens the database of the settings and brings it up to date. A site's turn is leased for
+// longer than a read may take.
 func openStore(ctx context.Context, setting func(string) string) (*store.Store, error) {
-	return openStoreWith(ctx, setting, store.Options{})
+	timeout, err := durationSetting(setting, envTimeout, defaultTimeout)
+	if err != nil {
+		return nil, err
+	}
+	return openStoreWith(ctx, setting, store.Options{Lease: max(store.DefaultLease, timeout+leaseMargin)})
 }
+
+// leaseMargin is how much longer a turn is leased than a read may take.
+const leaseMargin = 15 * time.Second
 
 // openStoreWith does so with options.
 func openStoreWith(ctx context.Context, setting func(string) string, o store.Options) (*store.Store, error) {

@@ -51,6 +51,7 @@ func BenchmarkDebits(b *testing.B) {
 				}
 				var next atomic.Int64
 				b.SetParallelism(64)
+				b.ResetTimer()
 				began := time.Now()
 				b.RunParallel(func(pb *testing.PB) {
 					for pb.Next() {
