@@ -1,0 +1,535 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/webreaderapi/webreader/internal/origintest"
+	"github.com/webreaderapi/webreader/openapi/openapitest"
+)
+
+// served is a server as `webreader serve` runs it, with its database, reading a small web.
+type served struct {
+	*testing.T
+	*service
+	web    *origintest.Web
+	dir    string
+	url    string
+	key    string
+	out    *syncBuffer
+	client *http.Client
+	stop   func()
+}
+
+// newServed starts a server in this process; settings are NAME=value.
+func newServed(t *testing.T, settings ...string) *served {
+	t.Helper()
+	s := &served{T: t, web: origintest.New(t), dir: t.TempDir(), out: &syncBuffer{}}
+	env := map[string]string{
+		"WEBREADER_ADDR": "127.0.0.1:0", "WEBREADER_ADMIN_ADDR": "127.0.0.1:0", "WEBREADER_LOG_FORMAT": "json",
+		"WEBREADER_DATABASE_URL": "sqlite:" + filepath.Join(s.dir, "webreader.db"),
+	}
+	for name, value := range s.web.Env() {
+		env[name] = value
+	}
+	for _, setting := range settings {
+		name, value, _ := strings.Cut(setting, "=")
+		env[name] = value
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var err error
+	s.service, err = newService(&app{stdio: stdio{Out: s.out, Err: s.out}, ctx: ctx, setting: func(name string) string { return env[name] }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.service.run(ctx) }()
+	s.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("serve ended with %v", err)
+		}
+		s.service.close()
+	})
+	t.Cleanup(s.stop)
+	s.url = "http://" + s.public.Addr().String()
+	s.key = s.newKey("default")
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	s.client = &http.Client{Transport: openapitest.Transport(t, transport)}
+	return s
+}
+
+func (s *served) newKey(account string) string {
+	s.Helper()
+	a, err := s.store.Account(s.Context(), account)
+	if err != nil {
+		s.Fatal(err)
+	}
+	_, secret, err := s.store.CreateKey(s.Context(), a.ID, "test", time.Time{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return secret.Reveal()
+}
+
+// reply is an answer of the API, as JSON.
+type reply struct {
+	status int
+	header http.Header
+	text   string
+
+	Markdown     string
+	Code         string
+	Reason       string
+	Detail       string
+	TargetStatus int    `json:"target_status"`
+	RetryAfter   int    `json:"retry_after"`
+	RequestID    string `json:"request_id"`
+	Decision     *struct {
+		Allowed bool
+		By      string
+		Rule    string
+		Line    int
+	}
+	Charge *struct {
+		Units   *int
+		Receipt string
+	}
+	Fingerprint string
+	Unchanged   bool
+	Units       int64
+	ByOutcome   map[string]int64 `json:"by_outcome"`
+	Receipts    []struct{ ID string }
+}
+
+// call sends a request; header are names and values in turn.
+func (s *served) call(method, path, body string, header ...string) reply {
+	s.Helper()
+	req, err := http.NewRequestWithContext(s.Context(), method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		s.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+s.key)
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	answer, err := s.client.Do(req)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		s.Fatal(err)
+	}
+	r := reply{status: answer.StatusCode, header: answer.Header, text: string(text)}
+	if strings.Contains(answer.Header.Get("Content-Type"), "json") {
+		if err := json.Unmarshal(text, &r); err != nil {
+			s.Fatalf("%s: %v", text, err)
+		}
+	}
+	return r
+}
+
+// read asks for one page by GET.
+func (s *served) read(address string, header ...string) reply {
+	s.Helper()
+	return s.call("GET", "/read?url="+url.QueryEscape(address), "", header...)
+}
+
+// charged is what the ledger holds for the account.
+func (s *served) charged() int64 {
+	s.Helper()
+	return s.call("GET", "/usage", "").Units
+}
+
+type syncBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+func TestServeReadsAPage(t *testing.T) {
+	s := newServed(t)
+	s.web.Page("a.test", "/p", origintest.Article("A title"))
+	got := s.call("POST", "/read", `{"url":"http://a.test/p#part","formats":["markdown","links"]}`)
+	if got.status != 200 || got.Markdown == "" || *got.Charge.Units != 1 || !strings.HasPrefix(got.Charge.Receipt, "rcp_") || !got.Decision.Allowed {
+		t.Fatalf("%d %s", got.status, got.text)
+	}
+	plain := s.read("http://a.test/p", "Accept", "text/markdown")
+	if plain.text != got.Markdown || plain.header.Get("WebReader-Units") != "1" || plain.header.Get("WebReader-Receipt") == "" ||
+		plain.header.Get("WebReader-Tokens") == "" || !json.Valid([]byte(plain.header.Get("WebReader-Decision"))) {
+		t.Errorf("%v %s", plain.header, plain.text)
+	}
+	usage := s.call("GET", "/usage", "")
+	if usage.Units != 2 || len(usage.Receipts) != 2 || usage.ByOutcome["delivered"] != 2 || usage.Receipts[1].ID != got.Charge.Receipt {
+		t.Errorf("%s", usage.text)
+	}
+	if log := s.web.Log("a.test"); strings.Join(log, ", ") != "GET /robots.txt, GET /p, GET /p" {
+		t.Errorf("the site saw %v", log)
+	}
+}
+
+// An unchanged page costs nothing, by either form of the answer.
+func TestServeUnchanged(t *testing.T) {
+	s := newServed(t)
+	s.web.Page("a.test", "/", origintest.Article("A title"))
+	first := s.read("http://a.test/")
+	again := s.call("POST", "/read", fmt.Sprintf(`{"url":"http://a.test/","if_fingerprint":%q}`, first.Fingerprint))
+	if again.status != 200 || !again.Unchanged || again.Markdown != "" || *again.Charge.Units != 0 || again.Charge.Receipt != "" {
+		t.Fatalf("%d %s", again.status, again.text)
+	}
+	plain := s.call("POST", "/read", fmt.Sprintf(`{"url":"http://a.test/","if_fingerprint":%q}`, first.Fingerprint), "Accept", "text/markdown")
+	if plain.status != 200 || plain.text != "" || plain.header.Get("WebReader-Unchanged") != "true" || plain.header.Get("WebReader-Units") != "0" {
+		t.Errorf("%d %v %q", plain.status, plain.header, plain.text)
+	}
+	if n := s.charged(); n != 1 {
+		t.Errorf("charged %d", n)
+	}
+}
+
+// Every way a read can fail, over HTTP: code, reason, the site's status, the decision, and nothing
+// charged.
+func TestServeErrors(t *testing.T) {
+	s := newServed(t, "WEBREADER_TIMEOUT=2s")
+	web := s.web
+	web.Robots("deny.test", "User-agent: *\nDisallow: /no/\n")
+	web.Robots("signal.test", "User-agent: *\nContent-Signal: ai-input=no\n")
+	web.Handle("down.test", "/robots.txt", origintest.Status(503))
+	for host, h := range map[string]http.Handler{
+		"s401": origintest.Status(401), "s402": origintest.Status(402), "s403": origintest.Status(403), "s404": origintest.Status(404),
+		"s410": origintest.Status(410), "s418": origintest.Status(418), "s429": origintest.Status(429, "Retry-After", "120"),
+		"s451": origintest.Status(451), "s500": origintest.Status(500), "challenge": origintest.Challenge(), "login": origintest.Login(),
+		"paywall": origintest.Paywall(), "video": origintest.Body("video/mp4", "x"), "empty": origintest.Body("text/html", "<title>t</title>"),
+		"hang": origintest.Hang(), "reset": origintest.Reset(), "large": origintest.Declared("text/html", 100_000_000),
+	} {
+		web.Handle(host+".test", "/", h)
+	}
+	web.Redirect("loop.test", "/", 302, "http://loop.test/")
+	cases := []struct {
+		url, code, reason string
+		http, target      int
+		by                string
+	}{
+		{"http://deny.test/no/a", "blocked_by_site_policy", "robots_disallow", 422, 0, "robots"},
+		{"http://signal.test/", "blocked_by_site_policy", "content_signal", 422, 0, "content_signal"},
+		{"http://down.test/", "blocked_by_site_policy", "robots_unreachable", 422, 0, "robots"},
+		{"http://s401.test/", "target_refused", "login", 422, 401, ""},
+		{"http://s402.test/", "target_refused", "payment_required", 422, 402, ""},
+		{"http://s403.test/", "target_refused", "forbidden", 422, 403, ""},
+		{"http://s404.test/", "target_not_found", "not_found", 422, 404, ""},
+		{"http://s410.test/", "target_not_found", "gone", 422, 410, ""},
+		{"http://s418.test/", "target_error", "client_error", 422, 418, ""},
+		{"http://s429.test/", "target_refused", "rate_limited", 422, 429, ""},
+		{"http://s429.test/other", "host_busy", "", 503, 0, ""},
+		{"http://s451.test/", "target_refused", "legal", 422, 451, ""},
+		{"http://s500.test/", "target_error", "server_error", 502, 500, ""},
+		{"http://challenge.test/", "target_refused", "challenge", 422, 0, ""},
+		{"http://login.test/", "target_refused", "login", 422, 200, ""},
+		{"http://paywall.test/", "target_refused", "paywall", 422, 200, ""},
+		{"http://loop.test/", "target_error", "redirect_loop", 422, 0, ""},
+		{"http://video.test/", "unsupported_content", "", 422, 0, ""},
+		{"http://empty.test/", "no_content", "", 422, 0, ""},
+		{"http://large.test/", "too_large", "", 422, 0, ""},
+		{"http://reset.test/", "target_unreachable", "", 502, 0, ""},
+		{"http://hang.test/", "target_timeout", "", 504, 0, ""},
+		{"http://10.0.0.1/", "address_not_allowed", "", 422, 0, ""},
+	}
+	for _, c := range cases {
+		got := s.read(c.url)
+		t.Logf("%s: %s: %s", c.url, got.Code, got.Detail)
+		if got.status != c.http || got.Code != c.code || got.Reason != c.reason || c.target != 0 && got.TargetStatus != c.target {
+			t.Errorf("%s: %d %s", c.url, got.status, got.text)
+			continue
+		}
+		if got.Charge == nil || got.Charge.Units == nil || *got.Charge.Units != 0 || got.RequestID != got.header.Get("X-Request-Id") {
+			t.Errorf("%s: N01: %s", c.url, got.text)
+		}
+		if c.by != "" && (got.Decision == nil || got.Decision.Allowed || got.Decision.By != c.by) {
+			t.Errorf("%s: decision: %s", c.url, got.text)
+		}
+		if retry := got.header.Get("Retry-After"); (c.code == "host_busy") != (retry != "") && c.code != "target_refused" {
+			t.Errorf("%s: Retry-After %q", c.url, retry)
+		}
+	}
+	if n := s.charged(); n != 0 {
+		t.Errorf("charged %d units for refusals and errors", n)
+	}
+	if log := web.Log("deny.test"); strings.Join(log, ",") != "GET /robots.txt" {
+		t.Errorf("the site saw %v", log)
+	}
+}
+
+func TestServeAccountsAndMoney(t *testing.T) {
+	s := newServed(t)
+	s.web.Page("a.test", "/", origintest.Article("A title"))
+	if got := s.call("PATCH", "/account", `{"spending_cap":1}`); got.status != 200 {
+		t.Fatal(got.text)
+	}
+	if got := s.read("http://a.test/"); got.status != 200 {
+		t.Fatal(got.text)
+	}
+	s.web.Reset()
+	if got := s.read("http://a.test/"); got.status != 402 || got.Code != "payment_required" || len(s.web.Requests()) != 0 {
+		t.Errorf("%s; the site saw %v", got.text, s.web.URLs())
+	}
+	account, err := s.store.Account(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.store.Suspend(t.Context(), account.ID, "test"); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.read("http://a.test/"); got.status != 403 || got.Code != "account_suspended" {
+		t.Errorf("%s", got.text)
+	}
+}
+
+func TestServeKeys(t *testing.T) {
+	s := newServed(t)
+	var made struct {
+		ID, Secret, Name string
+		LastFour         string `json:"last_four"`
+	}
+	got := s.call("POST", "/keys", `{"name":"second"}`, "Idempotency-Key", "make")
+	if err := json.Unmarshal([]byte(got.text), &made); err != nil || got.status != 201 || !strings.HasSuffix(made.Secret, made.LastFour) {
+		t.Fatal(got.text)
+	}
+	if again := s.call("POST", "/keys", `{"name":"second"}`, "Idempotency-Key", "make"); again.Code != "idempotency_conflict" || !strings.Contains(again.Detail, made.ID) {
+		t.Errorf("%s", again.text)
+	}
+	if list := s.call("GET", "/keys", ""); strings.Contains(list.text, made.Secret) || !strings.Contains(list.text, made.ID) {
+		t.Errorf("%s", list.text)
+	}
+	first := s.key
+	s.key = made.Secret
+	rotated := s.call("POST", "/keys", fmt.Sprintf(`{"replaces":%q}`, made.ID))
+	if rotated.status != 201 || s.call("GET", "/account", "").status != 200 {
+		t.Fatalf("the replaced key stopped at once: %s", rotated.text)
+	}
+	s.key = first
+	if got := s.call("DELETE", "/keys/"+made.ID, ""); got.status != 200 {
+		t.Fatal(got.text)
+	}
+	s.key = made.Secret
+	if got := s.call("GET", "/account", ""); got.Code != "unauthorized" {
+		t.Errorf("a revoked key works: %s", got.text)
+	}
+	s.key = first
+	if got := s.call("DELETE", "/keys/key_ofnobody", ""); got.Code != "not_found" {
+		t.Errorf("%s", got.text)
+	}
+}
+
+// A repeat is read anew and not charged, three times; then, or with another body, it is a conflict.
+func TestServeIdempotencyKey(t *testing.T) {
+	s := newServed(t)
+	s.web.Page("a.test", "/", origintest.Article("A title"))
+	body := `{"url":"http://a.test/"}`
+	for i := range 4 {
+		got := s.call("POST", "/read", body, "Idempotency-Key", "k")
+		if got.status != 200 || (*got.Charge.Units == 1) != (i == 0) {
+			t.Fatalf("repeat %d: %s", i, got.text)
+		}
+	}
+	if got := s.call("POST", "/read", body, "Idempotency-Key", "k"); got.Code != "idempotency_conflict" {
+		t.Errorf("%s", got.text)
+	}
+	if got := s.call("POST", "/read", `{"url":"http://a.test/other"}`, "Idempotency-Key", "k"); got.Code != "idempotency_conflict" {
+		t.Errorf("%s", got.text)
+	}
+	if n := s.charged(); n != 1 {
+		t.Errorf("charged %d", n)
+	}
+}
+
+// W06: nothing of a page is left anywhere once it is answered.
+func TestServeKeepsNoCopy(t *testing.T) {
+	s := newServed(t)
+	canary := "Zwaluwstaart7319"
+	page := origintest.Article("Titel " + canary)
+	page = strings.ReplaceAll(page, "</body>", `<p>Alinea `+canary+` <a href="/`+canary+`">`+canary+`</a></p></body>`)
+	s.web.Page("a.test", "/", page)
+	s.web.Handle("wall.test", "/", origintest.StatusBody(403, "<title>"+canary+"</title>"))
+	s.web.Handle("login.test", "/", origintest.Body("text/html", `<title>`+canary+`</title><form><input type="password"></form>`))
+	s.web.Handle("empty.test", "/", origintest.Body("text/html", `<title>`+canary+`</title>`))
+	found := false
+	for _, address := range []string{"http://a.test/", "http://wall.test/", "http://login.test/", "http://empty.test/"} {
+		got := s.call("POST", "/read", fmt.Sprintf(`{"url":%q,"formats":["markdown","html","text","links"]}`, address), "Idempotency-Key", address)
+		found = found || strings.Contains(got.text, canary)
+		if got.status != 200 && strings.Contains(got.text, canary) {
+			t.Errorf("an error holds the page's text: %s", got.text)
+		}
+	}
+	if !found {
+		t.Fatal("the canary is not even in the answer")
+	}
+	metrics, err := http.Get("http://" + s.admin.Addr().String() + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer metrics.Body.Close()
+	text, err := io.ReadAll(metrics.Body)
+	if err != nil || !bytes.Contains(text, []byte("webreader_requests_total")) {
+		t.Fatalf("metrics: %v %.100s", err, text)
+	}
+	for _, where := range []string{string(text), s.out.String()} {
+		if strings.Contains(where, canary) || strings.Contains(where, s.key) {
+			t.Errorf("a log or metric holds the page's text or the key")
+		}
+	}
+	noCanary(t, s.dir, canary, s.key)
+	s.stop()
+	noCanary(t, s.dir, canary, s.key)
+}
+
+// noCanary looks for the texts in every file below dir, in UTF-8 and UTF-16.
+func noCanary(t *testing.T, dir string, texts ...string) {
+	t.Helper()
+	files := 0
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		files++
+		content, err := os.ReadFile(path)
+		for _, text := range texts {
+			wide := strings.Join(strings.Split(text, ""), "\x00")
+			if bytes.Contains(content, []byte(text)) || bytes.Contains(content, []byte(wide)) {
+				t.Errorf("%s holds %q", filepath.Base(path), text)
+			}
+		}
+		return err
+	})
+	if err != nil || files == 0 {
+		t.Fatalf("%d files, %v", files, err)
+	}
+}
+
+// A client that goes away before the page came is not charged, and the read ends.
+func TestServeClientGone(t *testing.T) {
+	s := newServed(t)
+	came, open := make(chan struct{}), make(chan struct{})
+	s.web.Handle("a.test", "/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		close(came)
+		select {
+		case <-open:
+		case <-r.Context().Done():
+		}
+	}))
+	ctx, cancel := context.WithCancel(t.Context())
+	req, err := http.NewRequestWithContext(ctx, "GET", s.url+"/read?url=http%3A%2F%2Fa.test%2F", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+s.key)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if answer, err := s.client.Do(req); err == nil {
+			answer.Body.Close()
+		}
+	}()
+	<-came
+	cancel()
+	<-ended
+	defer close(open)
+	s.stop() // waits for the read to end
+	if log := s.out.String(); !strings.Contains(log, "client_gone") {
+		t.Errorf("log: %s", log)
+	}
+}
+
+// A stop lets a running read finish and answers it.
+func TestServeStopsGracefully(t *testing.T) {
+	s := newServed(t)
+	came, open := make(chan struct{}), make(chan struct{})
+	s.web.Before(func(r origintest.Request) {
+		if r.Path == "/slow" {
+			close(came)
+			<-open
+		}
+	})
+	s.web.Page("a.test", "/slow", origintest.Article("A title"))
+	answered := make(chan reply, 1)
+	go func() { answered <- s.read("http://a.test/slow") }()
+	<-came
+	stopped := make(chan struct{})
+	go func() { defer close(stopped); s.stop() }()
+	close(open)
+	if got := <-answered; got.status != 200 || *got.Charge.Units != 1 {
+		t.Errorf("%d %s", got.status, got.text)
+	}
+	<-stopped
+}
+
+// A bad setting ends the start with one line: the variable, the problem, an example.
+func TestServeBadSettings(t *testing.T) {
+	for _, setting := range []string{
+		"WEBREADER_ADDR=8080", "WEBREADER_ADMIN_ADDR=local", "WEBREADER_PUBLIC_URL=reader.example", "WEBREADER_TRUSTED_PROXIES=10.0.0.1",
+		"WEBREADER_DATABASE_URL=mysql://a", "WEBREADER_PROFILE=nobody", "WEBREADER_ALLOW_NETWORKS=home", "WEBREADER_RESOLVE=a",
+		"WEBREADER_DNS=dns", "WEBREADER_EGRESS=nl", "WEBREADER_MAX_BODY=many", "WEBREADER_TIMEOUT=soon",
+		"WEBREADER_FETCH_LOG_RETENTION=30", "WEBREADER_LOG_FORMAT=xml", "WEBREADER_LOG_LEVEL=loud", "WEBREADER_BOT_IPS=10.0.0.0/8",
+	} {
+		name, value, _ := strings.Cut(setting, "=")
+		env := map[string]string{"WEBREADER_ADDR": "127.0.0.1:0", "WEBREADER_ADMIN_ADDR": "127.0.0.1:0", "WEBREADER_DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "a.db")}
+		env[name] = value
+		var out, problem bytes.Buffer
+		code := run(t.Context(), []string{"serve"}, func(name string) string { return env[name] }, stdio{Out: &out, Err: &problem})
+		lines := strings.Split(strings.TrimSpace(problem.String()), "\n")
+		last := lines[len(lines)-1]
+		t.Log(last)
+		if code != exitUsage || !strings.HasPrefix(last, "webreader: "+name+":") {
+			t.Errorf("%s: exit %d, %q", setting, code, problem.String())
+		}
+	}
+}
+
+func TestServeRefusesTestSwitchesWithMoney(t *testing.T) {
+	env := map[string]string{"WEBREADER_ALLOW_NETWORKS": "127.0.0.0/8", "WEBREADER_STRIPE_SECRET_KEY": "sk_live_x", "WEBREADER_DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "a.db")}
+	var problem bytes.Buffer
+	if code := run(t.Context(), []string{"serve"}, func(name string) string { return env[name] }, stdio{Out: io.Discard, Err: &problem}); code != exitUsage || strings.Contains(problem.String(), "sk_live_x") {
+		t.Errorf("exit %d: %s", code, problem.String())
+	}
+}
+
+// The first start says how to get a key, and puts none into a log.
+func TestServeFirstStart(t *testing.T) {
+	s := newServed(t)
+	log := s.out.String()
+	if !strings.Contains(log, "webreader keys create --account default") || strings.Contains(log, "wr_") {
+		t.Errorf("log: %s", log)
+	}
+	for _, warning := range []string{"WEBREADER_ALLOW_NETWORKS", "WEBREADER_RESOLVE", "identity.contact", "identity.info_url"} {
+		if !strings.Contains(log, warning) {
+			t.Errorf("no warning about %s: %s", warning, log)
+		}
+	}
+}
