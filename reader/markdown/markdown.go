@@ -87,10 +87,3 @@ func write(t *dom.Tree, keep dom.Set, o Options, plain bool) *writer {
 	w.flush()
 	return w
 }
-
-// HTML writes the kept nodes as minimal HTML: structure, links and images, no classes, styles or scripts.
-func HTML(t *dom.Tree, keep dom.Set, o Options) string { return "" }
-
-// Sanitize makes a site's own Markdown safe: raw HTML, comments and control characters go, links
-// other than http, https and mailto become text, relative links absolute. Code stays as it is.
-func Sanitize(md []byte, base *url.URL) string { return "" }
