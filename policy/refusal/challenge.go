@@ -13,6 +13,7 @@ import (
 const (
 	thinPage    = 900 // outside header, navigation, sidebar and footer; in noscript too
 	thinAll     = 4000
+	clearPage   = 4 * thinPage // even if some of it is hidden by rules
 	loginPage   = 500
 	widgetPage  = 500
 	denialPage  = 400

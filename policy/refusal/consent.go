@@ -53,7 +53,7 @@ func (v *view) byConsentPage(a Answer) (Finding, bool) {
 	}
 	looked := 0
 	for n := range v.tree.Descendants(dom.Root) {
-		if v.tree.Kind(n) != dom.Element || v.is(n, hidden|mute|fallback) || !namedLike(v.tree, n, consentNames) {
+		if v.tree.Kind(n) != dom.Element || v.is(n, hidden|styled|mute|fallback) || !namedLike(v.tree, n, consentNames) {
 			continue
 		}
 		if looked++; looked > mostMarked {
@@ -119,7 +119,7 @@ func (v *view) asksOnlyConsent() bool {
 	accepts := false
 	t := v.tree
 	for n := range t.Descendants(dom.Root) {
-		if t.Kind(n) != dom.Element || v.is(n, hidden|mute|fallback) {
+		if t.Kind(n) != dom.Element || v.is(n, hidden|styled|mute|fallback) {
 			continue
 		}
 		if v.isButton(n) && has(v.label(n)+t.Attr(n, "value"), acceptWords) {

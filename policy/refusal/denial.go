@@ -140,7 +140,7 @@ func (v *view) needsScript() bool {
 func (v *view) emptyRoot() bool {
 	t := v.tree
 	for n := range t.Descendants(dom.Root) {
-		if t.Kind(n) != dom.Element || v.is(n, hidden|mute|fallback) {
+		if t.Kind(n) != dom.Element || v.is(n, hidden|styled|mute|fallback) {
 			continue
 		}
 		custom := strings.Contains(t.Name(n), "-")

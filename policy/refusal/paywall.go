@@ -157,7 +157,7 @@ func (v *view) paidPart() (shown, unseen int, usable bool) {
 		if !inside[n] || v.tree.Kind(n) != dom.Text || v.is(n, mute) {
 			continue
 		}
-		if v.is(n, hidden) {
+		if v.unseen(n) {
 			unseen += countText(v.tree.Data(n))
 		} else {
 			shown += countText(v.tree.Data(n))
@@ -195,7 +195,7 @@ func (v *view) asksToPay(n dom.ID) bool {
 		switch {
 		case t.Tag(c) == atom.A && has(t.Attr(c, "href"), payPaths):
 			return true
-		case t.Kind(c) == dom.Text && !v.is(c, hidden|mute) && has(t.Data(c), payWords):
+		case t.Kind(c) == dom.Text && !v.is(c, hidden|styled|mute) && has(t.Data(c), payWords):
 			return true
 		}
 	}

@@ -14,7 +14,8 @@ import (
 type zone uint8
 
 const (
-	hidden   zone = 1 << iota // not shown to a person
+	hidden   zone = 1 << iota // not shown to a person, as the element itself says
+	styled                    // not shown to a person, by a rule of the page
 	mute                      // shown, but no text: script, style, head, options of a select
 	chrome                    // header, navigation, sidebar, footer, dialog
 	linked                    // inside a link
@@ -50,13 +51,27 @@ const (
 	mostMarked = 32  // elements of one mark
 )
 
+// newView looks at a page. Its style rules are asked only where they could matter: on a page of some
+// length that keeps nothing for subscribers they could not. Where they would hide next to everything,
+// a script shows it again (pages that fade in), and only what hides itself counts as hidden.
 func newView(t *dom.Tree) *view {
-	v := &view{tree: t, zone: make([]zone, t.Len()), marked: map[mark][]dom.ID{}}
+	v := look(t, dom.Set{})
+	if v.content >= clearPage && !v.paid.notFree && len(v.marked) == 0 && len(v.passwords) == 0 {
+		return v
+	}
 	unseen, _ := t.Hidden()
+	if styled := look(t, unseen); styled.shown >= v.shown/5 {
+		return styled
+	}
+	return v
+}
+
+func look(t *dom.Tree, unseen dom.Set) *view {
+	v := &view{tree: t, zone: make([]zone, t.Len()), marked: map[mark][]dom.ID{}}
 	for n := range t.Descendants(dom.Root) {
 		v.zone[n] = v.zone[t.Parent(n)]
 		if unseen.Has(n) {
-			v.zone[n] |= hidden
+			v.zone[n] |= styled
 		}
 		switch t.Kind(n) {
 		case dom.Element:
@@ -70,12 +85,18 @@ func newView(t *dom.Tree) *view {
 
 func (v *view) is(n dom.ID, z zone) bool { return v.zone[n]&z != 0 }
 
+// unseen is true for what a person does not see.
+func (v *view) unseen(n dom.ID) bool { return v.is(n, hidden|styled) }
+
 func (v *view) text(n dom.ID) {
 	z := v.zone[n]
 	if z&(hidden|mute) != 0 {
 		return
 	}
 	count := countText(v.tree.Data(n))
+	if z&styled != 0 {
+		return
+	}
 	if z&fallback != 0 {
 		v.content += count
 		return
@@ -123,7 +144,7 @@ func (v *view) element(n dom.ID) {
 			v.titles = append(v.titles, clip(t.Text(n)))
 		}
 	case atom.H1:
-		if len(v.heads) < mostHeads && !v.is(n, hidden) {
+		if len(v.heads) < mostHeads && !v.unseen(n) {
 			v.heads = append(v.heads, clip(t.Text(n)))
 		}
 	case atom.Noscript:
@@ -193,14 +214,14 @@ func (v *view) named(n dom.ID, name string) {
 
 // mark notes n. What a mark points at is looked into once each, so there are few of them.
 func (v *view) mark(m mark, n dom.ID) {
-	if len(v.marked[m]) < mostMarked && !v.is(n, hidden) {
+	if len(v.marked[m]) < mostMarked && (!v.unseen(n) || m == anubisScript) {
 		v.marked[m] = append(v.marked[m], n)
 	}
 }
 
 // field notes a shown field that a person fills in.
 func (v *view) field(n dom.ID) {
-	if v.is(n, hidden) {
+	if v.unseen(n) {
 		return
 	}
 	switch strings.ToLower(v.tree.Attr(n, "type")) {
@@ -282,7 +303,7 @@ func (v *view) visible(n dom.ID) (shown, unseen int) {
 		if v.tree.Kind(c) != dom.Text || v.is(c, mute) {
 			continue
 		}
-		if v.is(c, hidden) {
+		if v.unseen(c) {
 			unseen += countText(v.tree.Data(c))
 		} else {
 			shown += countText(v.tree.Data(c))
@@ -299,7 +320,7 @@ func (v *view) words() string {
 		b.WriteByte(' ')
 	}
 	for n := range v.tree.Descendants(dom.Root) {
-		if v.tree.Kind(n) == dom.Text && !v.is(n, hidden|mute) {
+		if v.tree.Kind(n) == dom.Text && !v.is(n, hidden|styled|mute) {
 			b.WriteString(v.tree.Data(n))
 			b.WriteByte(' ')
 		}
