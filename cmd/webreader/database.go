@@ -38,5 +38,9 @@ func openStoreWith(ctx context.Context, setting func(string) string, o store.Opt
 	if address == "" {
 		address = defaultDatabase
 	}
-	return store.Open(ctx, address, o)
+	s, err := store.Open(ctx, address, o)
+	if err != nil {
+		return nil, usage("%s: %s", envDatabase, err)
+	}
+	return s, nil
 }
