@@ -60,10 +60,11 @@ func newView(t *dom.Tree) *view {
 		return v
 	}
 	unseen, _ := t.Hidden()
-	if styled := look(t, unseen); styled.shown >= v.shown/5 {
-		return styled
+	styled := look(t, unseen)
+	if styled.shown < consentRest || styled.shown < v.shown/5 && !v.paid.notFree {
+		return v
 	}
-	return v
+	return styled
 }
 
 func look(t *dom.Tree, unseen dom.Set) *view {
