@@ -169,7 +169,7 @@ func (j *judgement) rules(r signals.Robots) {
 	detail := ""
 	if plain := removeDots(j.Target.path); d.Allowed && plain != j.Target.path {
 		if p := r.File.Decide(j.token(), plain+j.Target.query); !p.Allowed {
-			d, detail = p, "the path means "+plain
+			d, detail = p, "the path means "+plain[:min(len(plain), 200)]
 		}
 	}
 	g := Ground{Source: ByDefault, RobotsURL: r.URL, Group: d.Group, Detail: detail}

@@ -218,7 +218,8 @@ func (p *Profile) Again(status, failed int, retryAfter time.Duration) (wait time
 // when it asks for none or cannot be read.
 func ParseRetryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
-	if n, err := strconv.ParseUint(value, 10, 64); err == nil {
+	if value != "" && strings.Trim(value, "0123456789") == "" {
+		n, _ := strconv.ParseUint(value, 10, 64) // out of range is the largest number
 		return time.Duration(min(n, uint64(longestWait/time.Second))) * time.Second
 	}
 	t, err := http.ParseTime(value)

@@ -31,6 +31,7 @@ func Parse(body []byte) *File {
 	if len(body) == MaxRobots {
 		text = text[:1+strings.LastIndexAny(text, "\r\n")]
 	}
+	f.bytes = len(text)
 	p := parser{file: f}
 	for text != "" {
 		p.line++

@@ -260,6 +260,14 @@ func TestCrawlDelay(t *testing.T) {
 	}
 }
 
+func TestRobots_SizeGrowsWithWhatIsKept(t *testing.T) {
+	empty, small := Parse(nil).Size(), benchmarkFile(10).Size()
+	large := Parse([]byte("User-agent: *\n" + strings.Repeat("allow:/*\n", 50_000))).Size()
+	if empty > 1000 || small < 2000 || small > 20_000 || large < 5<<20 || large > 30<<20 {
+		t.Errorf("%d, %d, %d bytes", empty, small, large)
+	}
+}
+
 // Files made to cost time: each kind of parsing and asking stays far below a second.
 func TestRobots_HostileFilesCostLittle(t *testing.T) {
 	fill := func(line string) string { return strings.Repeat(line, MaxRobots/len(line)) }
