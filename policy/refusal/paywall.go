@@ -18,6 +18,7 @@ const (
 	mostJSONNodes = 20_000
 	mostSelectors = 8
 	mostSelector  = 200 // bytes
+	mostParts     = 1000
 )
 
 // declaration is what a page says in schema.org's words about being free.
@@ -151,19 +152,39 @@ func (v *view) paidPart() (shown, unseen int, usable bool) {
 	if len(chains) == 0 {
 		return 0, 0, false
 	}
-	inside := make([]bool, v.tree.Len())
+	const out, in, away = 0, 1, 2 // of a paid part; in one that is shown; in one that a rule hides
+	place := make([]uint8, v.tree.Len())
+	parts := v.outermost(chains)
+	for i, hides := range v.tree.Concealed(parts) {
+		if place[parts[i]] = in; hides {
+			place[parts[i]] = away
+		}
+	}
 	for n := range v.tree.Descendants(dom.Root) {
-		inside[n] = inside[v.tree.Parent(n)] || v.tree.Kind(n) == dom.Element && matchesAny(v.tree, n, chains)
-		if !inside[n] || v.tree.Kind(n) != dom.Text || v.is(n, mute) {
+		place[n] = max(place[n], place[v.tree.Parent(n)])
+		if place[n] == out || v.tree.Kind(n) != dom.Text || v.is(n, mute) {
 			continue
 		}
-		if v.unseen(n) {
+		if place[n] == away || v.unseen(n) {
 			unseen += countText(v.tree.Data(n))
 		} else {
 			shown += countText(v.tree.Data(n))
 		}
 	}
 	return shown, unseen, true
+}
+
+// outermost are the paid parts that stand in no other one.
+func (v *view) outermost(chains [][]compound) (parts []dom.ID) {
+	for n := v.tree.Following(dom.Root, dom.Root); n != 0 && len(parts) < mostParts; {
+		if v.tree.Kind(n) == dom.Element && matchesAny(v.tree, n, chains) {
+			parts = append(parts, n)
+			n = v.tree.After(n, dom.Root)
+			continue
+		}
+		n = v.tree.Following(n, dom.Root)
+	}
+	return parts
 }
 
 // gate is true when the page shows a paywall's gate: a vendor's, or an element named so that asks to
