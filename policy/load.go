@@ -43,7 +43,7 @@ func Load(files fs.FS) (*Profiles, error) {
 		return nil, fmt.Errorf("list the profiles: %w", err)
 	}
 	for _, name := range names {
-		if name == houseFile || name == "promises.yaml" {
+		if name == houseFile || name == PromiseFile {
 			continue
 		}
 		if err := all.loadBuiltIn(files, name); err != nil {

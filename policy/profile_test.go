@@ -122,6 +122,32 @@ func TestProfile_ReadsFilesOnlyWhenNamed(t *testing.T) {
 	}
 }
 
+func TestProfile_ReadsWhatPeopleWrite(t *testing.T) {
+	const compact = `version: 1
+name: vidit   # the name
+identity: { product_token: ViditBot, version: 1.1, info_url: https://vidit.example/bot, contact: bot@vidit.example }
+robots:   { max_age: 12h, max_age_floor: 1h, refetch_on: [crawl_start], on_5xx: closed, crawl_delay: { honour: true, cap: none } }
+pace:     { per: registrable_domain, min_gap: 1.5s, in_flight: 1, in_flight_total: 1, own_hops: counted, on_429_5xx: backoff }
+signals:  { content_signal: { ai-input: refuse }, noindex: discard, nofollow: obey }
+scope:    { documents: [pdf, odt], topics: grants, max_pages_per_site: 20 }
+schedule: { listing: 2/day, window: "21:30-05:00 Europe/Vienna" }
+answer:   { excerpt_chars: 140, attribute_source: true, personal_data: filter }
+texts:    { languages: [hu, en] }
+`
+	for name, text := range map[string]string{"LF": compact, "CRLF": strings.ReplaceAll(compact, "\n", "\r\n"), "after a mark": "---\n" + compact} {
+		p, err := someProfiles(t).Parse("x.yaml", []byte(text))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if p.UserAgent() != "ViditBot/1.1 (+https://vidit.example/bot)" || p.Robots.MaxAge != 12*time.Hour || p.Pace.MinGap != 1500*time.Millisecond ||
+			p.Schedule.Listing != 12*time.Hour || p.Schedule.Window.String() != "21:30-05:00 Europe/Vienna" || p.TotalKey() != "profile:vidit" ||
+			p.Answer.ExcerptChars != 140 || len(p.Scope.Documents) != 2 || p.Robots.CrawlDelay.Cap != 0 {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+}
+
 func TestProfile_InfoURLComesFromTheOperator(t *testing.T) {
 	p := someProfiles(t).Get("some")
 	with, err := p.WithInfoURL("https://reader.example/bot")

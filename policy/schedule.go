@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	_ "time/tzdata" // the promised hours hold on machines without a time zone database, too
 
 	"github.com/adhocore/gronx"
 )
@@ -98,8 +99,9 @@ func (w Window) NextClosed(t time.Time) time.Time {
 
 // next goes from minute to minute, which no change of clocks can lead astray.
 func (w Window) next(t time.Time, open bool) time.Time {
+	local := zone(w.Zone)
 	for range 3 * 24 * 60 {
-		if w.Open(t) == open {
+		if (w.IsZero() || w.Hours.Holds(t.In(local))) == open {
 			return t
 		}
 		t = t.Truncate(time.Minute).Add(time.Minute)
@@ -123,7 +125,10 @@ func (r Rounds) On(day time.Weekday) int {
 // RoundsOn are the starts of the rounds on the local day of t, spread evenly over Hours. A day when
 // clocks change has as many as any other.
 func (s *Schedule) RoundsOn(t time.Time) []time.Time {
-	local := t.In(zone(s.TimeZone))
+	return s.roundsOn(t.In(zone(s.TimeZone)))
+}
+
+func (s *Schedule) roundsOn(local time.Time) []time.Time {
 	y, m, d := local.Date()
 	n := s.Rounds.On(local.Weekday())
 	from := time.Date(y, m, d, 0, s.Hours.From, 0, 0, local.Location())
@@ -169,7 +174,7 @@ func (s *Schedule) nextRound(t time.Time) time.Time {
 	local := t.In(zone(s.TimeZone))
 	y, m, d := local.Date()
 	for day := -1; day <= 8; day++ { // from yesterday on: its last round may begin after midnight
-		for _, start := range s.RoundsOn(time.Date(y, m, d+day, 12, 0, 0, 0, local.Location())) {
+		for _, start := range s.roundsOn(time.Date(y, m, d+day, 12, 0, 0, 0, local.Location())) {
 			if start.After(t) {
 				return start
 			}

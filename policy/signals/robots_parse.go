@@ -138,6 +138,8 @@ func keyOf(key string) string {
 		return "disallow"
 	case key == "site-map":
 		return "sitemap"
+	case key == "content-signals":
+		return "content-signal"
 	}
 	return key
 }
