@@ -60,7 +60,7 @@ func composeHTML(ctx context.Context, t *dom.Tree, base *url.URL, o plan) (conte
 	c := content{meta: meta, hidden: hidden}
 	options := markdown.Options{
 		Base: base, Links: o.Links, Images: o.Images, MaxTokens: o.MaxTokens, Title: meta.Title,
-		Collect: o.wants(FormatLinks) || o.wants(FormatImages),
+		Collect: o.wants(FormatLinks) || o.wants(FormatImages), NoTokens: o.noTokens,
 	}
 	if ctx.Err() != nil {
 		return content{}, ctx.Err()

@@ -66,6 +66,7 @@ type plan struct {
 	include, exclude []selector
 	timeout          time.Duration
 	engine           string // extract's, for Convert
+	noTokens         bool   // the tokens need not be counted
 }
 
 func (o Options) plan() (plan, error) {

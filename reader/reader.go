@@ -61,6 +61,7 @@ type Request struct {
 	Target         policy.Target
 	Options        Options
 	FingerprintKey []byte // per account; a fixed key on the command line
+	NoTokens       bool   // leaves Page.Tokens at 0 where nobody looks at it: the first count takes 0.1 s
 	// What jobs and watches add:
 	Validators  gate.Validators
 	Turn        gate.Turn
@@ -76,6 +77,7 @@ func (r *Reader) Read(ctx context.Context, req Request) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.noTokens = req.NoTokens
 	limit := r.timeout
 	if o.timeout > 0 {
 		limit = min(limit, o.timeout)

@@ -12,7 +12,7 @@ import (
 func composeText(text string, o plan) content {
 	c := content{text: text}
 	c.meta.Title = firstHeading(text)
-	c.written.Markdown, c.written.Tokens, c.written.Truncated = cutAt(text, blockEnds(text), o.MaxTokens, "")
+	c.written.Markdown, c.written.Tokens, c.written.Truncated = o.cut(text, blockEnds, "")
 	return c
 }
 
@@ -25,7 +25,7 @@ func composeFenced(language string, body []byte, o plan) content {
 	fence := strings.Repeat("`", max(3, longestRun(text, '`')+1))
 	written := fence + language + "\n" + text + "\n" + fence + "\n"
 	c := content{text: text}
-	c.written.Markdown, c.written.Tokens, c.written.Truncated = cutAt(written, lineEnds(written), o.MaxTokens, fence+"\n")
+	c.written.Markdown, c.written.Tokens, c.written.Truncated = o.cut(written, lineEnds, fence+"\n")
 	return c
 }
 
@@ -71,13 +71,21 @@ func lineEnds(text string) []int {
 	return ends
 }
 
-// cutAt cuts text at the last of ends where it has at most so many tokens; tail closes what was cut.
-// 0 is no cut. Every end is tried by halving, so the text is counted a few times, not once an end.
-func cutAt(text string, ends []int, most int, tail string) (cut string, tokens int, truncated bool) {
-	tokens = markdown.Tokens(text)
-	if most == 0 || tokens <= most {
+// cut cuts text at an end that fits max_tokens, and counts what is left; tail closes what was cut.
+func (p plan) cut(text string, ends func(string) []int, tail string) (cut string, tokens int, truncated bool) {
+	if p.MaxTokens == 0 && p.noTokens {
+		return text, 0, false
+	}
+	if tokens = markdown.Tokens(text); p.MaxTokens == 0 || tokens <= p.MaxTokens {
 		return text, tokens, false
 	}
+	cut, tokens = cutAt(text, ends(text), p.MaxTokens, tail)
+	return cut, tokens, true
+}
+
+// cutAt cuts text at the last of ends where it has at most so many tokens.
+// Ends are tried by halving, so the text is counted a few times, not once an end.
+func cutAt(text string, ends []int, most int, tail string) (cut string, tokens int) {
 	low, high := 0, len(ends) // ends[:low] fit, ends[high:] do not
 	for low < high {
 		middle := (low + high) / 2
@@ -88,10 +96,10 @@ func cutAt(text string, ends []int, most int, tail string) (cut string, tokens i
 		}
 	}
 	if low == 0 || strings.TrimSpace(text[:ends[low-1]]) == "" {
-		return "", 0, true
+		return "", 0
 	}
 	cut = text[:ends[low-1]] + tail
-	return cut, markdown.Tokens(cut), true
+	return cut, markdown.Tokens(cut)
 }
 
 func longestRun(s string, of byte) int {

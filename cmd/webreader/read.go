@@ -68,7 +68,7 @@ func (c readCmd) Run(a *app) error {
 	order := billing.Order{
 		Account: localAccount, Key: localAccount, Operation: billing.NewID("op"), Kind: string(policy.CauseRead), Longest: e.timeout * 2,
 		Request: reader.Request{
-			Profile: profile, Target: target, Options: o, FingerprintKey: localKey,
+			Profile: profile, Target: target, Options: o, FingerprintKey: localKey, NoTokens: !c.JSON,
 			Cause: policy.Cause{Kind: policy.CauseRead, ID: id, Account: localAccount, Request: id},
 		},
 	}
