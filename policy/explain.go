@@ -23,11 +23,14 @@ func (p *Profile) Explain() []string {
 func (f field) isSilent(p *Profile) bool {
 	section, _, _ := strings.Cut(f.path, ".")
 	always := section == "robots" || section == "signals" || section == "pace"
-	optional := strings.HasPrefix(f.path, "pace.backoff.") || f.value.IsZero() && f.tag.Get("means") == ""
+	optional := strings.HasPrefix(f.path, "pace.backoff.") || f.key == "over_cap" || f.value.IsZero() && f.tag.Get("means") == ""
 	return p.set[f.path] == "" && (!always || optional)
 }
 
 func (f field) sentence() string {
+	if f.kind() == "none" && f.value.IsZero() {
+		return f.tag.Get("none")
+	}
 	means := strings.Split(f.tag.Get("means"), "|")
 	if len(means) < 2 {
 		return fmt.Sprintf(f.tag.Get("says"), f.inWords())
@@ -62,14 +65,7 @@ func (p *Profile) note(f field) string {
 func (f field) inWords() string {
 	switch v := f.value.Interface().(type) {
 	case time.Duration:
-		if v == 0 && f.kind() == "none" {
-			return "what it is: there is no cap"
-		}
 		return spell(v)
-	case int:
-		if v == 0 && f.kind() == "none" {
-			return "no limit"
-		}
 	case []string:
 		if len(v) == 0 {
 			return "none"

@@ -255,6 +255,34 @@ func TestGap_TheLongestCounts(t *testing.T) {
 	}
 }
 
+func TestProfiles_AreWhatTheyPromise(t *testing.T) {
+	w, su, sv := profileOf(t, "webreaderapi"), profileOf(t, "subsidieupdate"), profileOf(t, "subvenio")
+	if w.UserAgent() != "WebReaderAPI-bot/1.0" || w.Token() != "WebReaderAPI-bot" || w.Identity.Contact != "" {
+		t.Errorf("W00: %s, %+v", w.UserAgent(), w.Identity)
+	}
+	if su.UserAgent() != "SubsidieUpdate/1.0 (+https://www.subsidieupdate.nl/bot)" || sv.UserAgent() != "SubvenioBot/1.0 (+https://subvenio.hu/bot)" {
+		t.Errorf("S01, B01: %s, %s", su.UserAgent(), sv.UserAgent())
+	}
+	if w.Pace.MinGap != 500*time.Millisecond || w.Pace.InFlight != 1 || w.Pace.OwnHops != policy.HopsFree || w.TotalKey() != "" {
+		t.Errorf("webreaderapi: %+v", w.Pace)
+	}
+	if su.Pace.MinGap != 2*time.Second || su.Pace.OwnHops != policy.HopsCounted || su.Robots.CrawlDelay.Cap != 30*time.Second || su.Pace.Per != policy.PerHost {
+		t.Errorf("S04, S08: %+v, %+v", su.Pace, su.Robots)
+	}
+	if sv.Pace.MinGap != 5*time.Second || sv.Pace.OwnHops != policy.HopsCounted || sv.TotalKey() != "profile:subvenio" || sv.Robots.RefetchOn[0] != policy.CrawlStart {
+		t.Errorf("B03, B04: %+v, %+v", sv.Pace, sv.Robots)
+	}
+	for _, p := range []*policy.Profile{w, su, sv} {
+		if p.Robots.MaxAge != 24*time.Hour || p.Signals.ContentSignal.AIInput != policy.RefuseWord || p.Answer.ExcerptChars != 280 {
+			t.Errorf("%s: %+v", p.Name, p)
+		}
+	}
+	plain, err := builtIn(t).Parse("x.yaml", []byte("name: plain\nidentity: { product_token: PlainBot }\n"))
+	if err != nil || plain.Pace.MinGap != 0 || plain.Pace.InFlight != 1 {
+		t.Errorf("the house floor sets a gap: %+v, %v", plain.Pace, err)
+	}
+}
+
 func TestRobotsLife_IsNeverOverADay(t *testing.T) {
 	for _, c := range []struct {
 		profile, header string

@@ -12,7 +12,7 @@ import (
 // where `strict:"word"` says they have an order, `strict:"max"` and `"min"` say which number is the
 // stricter one, `strict:"more"` that a longer list is, `strict:"true"` that true is. `default` is the
 // value when neither the profile nor the house says anything, `example` is a correct one for errors,
-// and `says` is the field in plain words, %v standing for the value; `means` has a sentence for each
+// `none` is the sentence for a field that may be and is "none", and `says` is the field in plain words, %v standing for the value; `means` has a sentence for each
 // word a value may be, or for false and true.
 type Profile struct {
 	Name     string      `yaml:"name" kind:"name" example:"municipal-news" says:"the profile is called %v"`
@@ -63,7 +63,7 @@ const (
 // CrawlDelay says what becomes of Crawl-delay.
 type CrawlDelay struct {
 	Honour      bool          `yaml:"honour" strict:"true" default:"true" example:"true" means:"Crawl-delay is not honoured|Crawl-delay is honoured"`
-	Cap         time.Duration `yaml:"cap" kind:"none" strict:"max" default:"none" example:"30s" says:"a longer Crawl-delay counts as %v"`
+	Cap         time.Duration `yaml:"cap" kind:"none" none:"Crawl-delay is followed however long it is" strict:"max" default:"none" example:"30s" says:"a longer Crawl-delay counts as %v"`
 	OverCap     string        `yaml:"over_cap" one:"cap skip_host" strict:"word" default:"cap" example:"cap" means:"over that cap, the cap itself is kept|over that cap, the host is left alone"`
 	AppliesTo   string        `yaml:"applies_to" one:"crawls all" strict:"word" default:"crawls" example:"crawls" means:"Crawl-delay slows down crawls and watches|Crawl-delay slows down every request"`
 	RequestRate bool          `yaml:"request_rate" strict:"true" default:"false" example:"false" means:"Request-rate is not read|Request-rate is read as a Crawl-delay"`
@@ -80,7 +80,7 @@ type Pace struct {
 	Per           string        `yaml:"per" one:"host registrable_domain" strict:"word" default:"host" example:"host" means:"the pace is kept per host|the pace is kept per registrable domain, all its hosts together"`
 	MinGap        time.Duration `yaml:"min_gap" strict:"max" default:"0s" example:"2s" says:"at least %v pass between two requests"`
 	InFlight      int           `yaml:"in_flight" kind:"positive" strict:"min" default:"1" example:"1" says:"requests under way at once at one site: %v"`
-	InFlightTotal int           `yaml:"in_flight_total" kind:"none" strict:"min" default:"none" example:"1" says:"requests under way at once over all sites: %v"`
+	InFlightTotal int           `yaml:"in_flight_total" kind:"none" none:"sites do not wait for each other" strict:"min" default:"none" example:"1" says:"requests under way at once over all sites: %v"`
 	OwnHops       string        `yaml:"own_hops" one:"free counted" strict:"word" default:"free" example:"counted" means:"the robots.txt request and the redirects of one read do not wait for the gap|the robots.txt request and each redirect wait for the gap like any request"`
 	OnBusy        string        `yaml:"on_429_5xx" one:"error next_round backoff" default:"error" example:"backoff" means:"after 429 or 5xx it does not ask again; the customer gets the error|after 429 or 5xx it asks again in the next round|after 429 or 5xx it waits longer each time before it asks again"`
 	Backoff       Backoff       `yaml:"backoff"`
@@ -103,7 +103,7 @@ const (
 type Backoff struct {
 	Base   time.Duration `yaml:"base" strict:"max" default:"5s" example:"5s" says:"the first wait is %v"`
 	Factor float64       `yaml:"factor" strict:"max" default:"2" example:"2" says:"each further wait is %v times as long"`
-	Max    time.Duration `yaml:"max" kind:"none" strict:"max" default:"none" example:"1h" says:"a wait that the site did not ask for is at most %v"`
+	Max    time.Duration `yaml:"max" kind:"none" none:"a wait of its own has no upper bound" strict:"max" default:"none" example:"1h" says:"a wait that the site did not ask for is at most %v"`
 }
 
 // SignalRules says which signal of a site refuses and which is only reported.
@@ -140,7 +140,7 @@ type Scope struct {
 	Documents       []string `yaml:"documents" one:"pdf docx xlsx ods odt" example:"[pdf, docx]" says:"documents that belong to a page on the subject: %v"`
 	DocumentsOnce   bool     `yaml:"documents_once" strict:"true" default:"false" example:"true" means:"documents are fetched whenever a page links to them|a document that was fetched is not fetched again unless something says it changed"`
 	Topics          string   `yaml:"topics" kind:"word" example:"grants" says:"only links on this subject are followed: %v"`
-	MaxPagesPerSite int      `yaml:"max_pages_per_site" kind:"none" strict:"min" default:"none" example:"5" says:"pages per site and round: at most %v"`
+	MaxPagesPerSite int      `yaml:"max_pages_per_site" kind:"none" none:"a site has no page limit per round" strict:"min" default:"none" example:"5" says:"pages per site and round: at most %v"`
 	Feeds           string   `yaml:"feeds" one:"ignore prefer" default:"ignore" example:"prefer" means:"feeds that a site advertises are not used|a feed that a site advertises is used instead of its pages"`
 }
 
@@ -170,7 +170,7 @@ type Rounds struct {
 
 // Answer says what customers get of a change.
 type Answer struct {
-	ExcerptChars    int    `yaml:"excerpt_chars" kind:"none" strict:"min" default:"280" example:"280" says:"an excerpt has at most %v characters"`
+	ExcerptChars    int    `yaml:"excerpt_chars" kind:"none" none:"excerpts have no length limit" strict:"min" default:"280" example:"280" says:"an excerpt has at most %v characters"`
 	AttributeSource bool   `yaml:"attribute_source" strict:"true" default:"true" example:"true" means:"excerpts do not name their source|every excerpt names its source"`
 	PersonalData    string `yaml:"personal_data" one:"keep filter" strict:"word" default:"keep" example:"filter" means:"excerpts are given as they are|e-mail addresses, phone numbers and national identity numbers are taken out of excerpts"`
 }

@@ -22,8 +22,7 @@ type Delay struct {
 // With rates, Request-rate counts too ("1/10s" is ten seconds). Crawl-delay is in no standard: a value
 // is a finite number of seconds not below zero, anything else is as if absent.
 func (f *File) Delay(token string, rates bool) Delay {
-	var d Delay
-	d = f.longestDelay(d, token, "crawl-delay", parseSeconds)
+	d := f.longestDelay(Delay{}, token, "crawl-delay", parseSeconds)
 	if rates {
 		d = f.longestDelay(d, token, "request-rate", parseRate)
 	}

@@ -289,6 +289,8 @@ func FuzzHeaders(f *testing.F) {
 				t.Fatalf("%q is no address", l)
 			}
 		}
-		ParseTDM([]byte(value))
+		if file, err := ParseTDM([]byte(value)); (file == nil) != (err != nil) {
+			t.Fatalf("%v beside %v", file, err)
+		}
 	})
 }
