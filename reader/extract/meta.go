@@ -1,7 +1,12 @@
 package extract
 
 import (
+	"html"
 	"net/url"
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/html/atom"
 
 	"github.com/webreaderapi/webreader/reader/dom"
 )
@@ -10,7 +15,7 @@ import (
 type Meta struct {
 	Title       string
 	Byline      string
-	PublishedAt string // ISO 8601 as far as the page says: a date, or a time with its zone
+	PublishedAt string // ISO 8601 as far as the page says: a date, or a time with its zone if it has one
 	ModifiedAt  string
 	Language    string // BCP 47
 	SiteName    string
@@ -20,6 +25,390 @@ type Meta struct {
 	Tags        []string
 }
 
+// The bounds of what is read for metadata.
+const (
+	mostMetas   = 1000
+	mostScripts = 40
+	mostTexts   = 6000
+	longTitle   = 500
+	longText    = 2000
+)
+
 // Metadata reads the metadata of a page whose address is base: JSON-LD first, checked against
 // OpenGraph, meta elements, time elements and the visible text.
-func Metadata(t *dom.Tree, base *url.URL) Meta { return Meta{} }
+func Metadata(t *dom.Tree, base *url.URL) Meta {
+	if t.Len() <= int(dom.Root) {
+		return Meta{}
+	}
+	p := papers{t: t, base: base, named: make(map[string]string)}
+	p.gather()
+	p.ld = readLD(p.scripts, p.address(), p.headings())
+	var m Meta
+	m.SiteName = p.siteName()
+	m.Title, m.SiteName = p.pickTitle(m.SiteName)
+	m.Language = p.language()
+	m.Byline = p.byline(m.SiteName)
+	m.PublishedAt, m.ModifiedAt = p.dates(m.Language)
+	m.Canonical = p.canonical()
+	m.Image = p.image()
+	m.Description = p.description()
+	m.Tags = p.tags()
+	return m
+}
+
+// papers is what a page says about itself, as it says it.
+type papers struct {
+	t       *dom.Tree
+	base    *url.URL
+	named   map[string]string // meta elements and microdata by lower-case name; the first of each
+	tagged  []string          // every article:tag, and links with rel=tag
+	scripts []string
+	ld      ldPage
+	lang    string
+	title   string
+	h1      []string
+	link    map[string]string // links of the head by rel
+	authors []string
+	times   []timeElement
+	texts   []string // visible text nodes, short ones, in order; "\x00h1" where the heading stood
+}
+
+type timeElement struct{ value, hint string }
+
+// gather passes over the page once.
+func (p *papers) gather() {
+	t := p.t
+	p.link = make(map[string]string)
+	metas := 0
+	for n := t.Following(dom.Root, dom.Root); n != 0; {
+		if t.Kind(n) == dom.Text {
+			p.text(t.Data(n))
+			n = t.Following(n, dom.Root)
+			continue
+		}
+		tag := t.Tag(n)
+		switch tag {
+		case atom.Html:
+			if p.lang = t.Attr(n, "lang"); p.lang == "" {
+				p.lang = t.Attr(n, "xml:lang")
+			}
+		case atom.Title:
+			if p.title == "" && !t.Foreign(n) {
+				p.title = tidy(t.Text(n), longTitle)
+			}
+			n = t.After(n, dom.Root)
+			continue
+		case atom.Meta:
+			if metas++; metas <= mostMetas {
+				p.meta(n)
+			}
+		case atom.Link:
+			p.headLink(n)
+		case atom.Base:
+			p.setBase(t.Attr(n, "href"))
+		case atom.Script:
+			if kind := strings.ToLower(t.Attr(n, "type")); strings.Contains(kind, "ld+json") && len(p.scripts) < mostScripts {
+				p.scripts = append(p.scripts, t.Text(n))
+			}
+			n = t.After(n, dom.Root)
+			continue
+		case atom.Style, atom.Noscript, atom.Template, atom.Svg, atom.Nav, atom.Select, atom.Footer:
+			if tag != atom.Footer || t.Tag(t.Parent(n)) == atom.Body {
+				n = t.After(n, dom.Root)
+				continue
+			}
+		case atom.H1:
+			if s := tidy(t.Text(n), longTitle); s != "" && len(p.h1) < 5 {
+				p.h1 = append(p.h1, s)
+				p.texts = append(p.texts, "\x00h1")
+			}
+		case atom.Time:
+			p.time(n)
+		}
+		if t.Kind(n) == dom.Element {
+			p.microdata(n, tag)
+		}
+		n = t.Following(n, dom.Root)
+	}
+}
+
+func (p *papers) text(s string) {
+	if len(p.texts) >= mostTexts || len(s) < 4 {
+		return
+	}
+	if s = tidy(s, 240); s != "" {
+		p.texts = append(p.texts, s)
+	}
+}
+
+func (p *papers) meta(n dom.ID) {
+	content := tidy(p.t.Attr(n, "content"), longText)
+	if content == "" {
+		return
+	}
+	for _, key := range [...]string{"property", "name", "itemprop", "http-equiv"} {
+		for name := range strings.FieldsSeq(strings.ToLower(p.t.Attr(n, key))) {
+			if name == "article:tag" || name == "video:tag" || name == "book:tag" {
+				p.tagged = append(p.tagged, content)
+				continue
+			}
+			if _, ok := p.named[name]; !ok {
+				p.named[name] = content
+			}
+		}
+	}
+}
+
+func (p *papers) headLink(n dom.ID) {
+	href := p.t.Attr(n, "href")
+	for rel := range strings.FieldsSeq(strings.ToLower(p.t.Attr(n, "rel"))) {
+		if _, ok := p.link[rel]; !ok && href != "" {
+			p.link[rel] = href
+		}
+	}
+}
+
+func (p *papers) setBase(href string) {
+	if abs := p.absolute(href); abs != "" && p.link["\x00base"] == "" {
+		p.link["\x00base"] = abs
+	}
+}
+
+func (p *papers) time(n dom.ID) {
+	if len(p.times) >= 50 {
+		return
+	}
+	t := p.t
+	value := t.Attr(n, "datetime")
+	if value == "" {
+		value = tidy(t.Text(n), 100)
+	}
+	parent := t.Parent(n)
+	hint := t.Attr(n, "class") + " " + t.Attr(n, "itemprop") + " " + t.Attr(parent, "class")
+	if t.HasAttr(n, "pubdate") {
+		hint += " published"
+	}
+	p.times = append(p.times, timeElement{value, strings.ToLower(hint)})
+}
+
+// microdata takes the few properties of schema.org that pages mark in their text.
+func (p *papers) microdata(n dom.ID, tag atom.Atom) {
+	t := p.t
+	prop := t.Attr(n, "itemprop")
+	class := t.Attr(n, "class")
+	if prop == "" && class == "" && !t.HasAttr(n, "rel") {
+		return
+	}
+	switch prop {
+	case "datePublished", "dateModified", "datecreated":
+		v := t.Attr(n, "content")
+		if v == "" {
+			v = t.Attr(n, "datetime")
+		}
+		if v == "" {
+			v = tidy(t.Text(n), 100)
+		}
+		if key := strings.ToLower(prop); p.named[key] == "" {
+			p.named[key] = v
+		}
+	case "author", "creator":
+		p.author(n)
+		return
+	}
+	if tag == atom.A && hasRel(t.Attr(n, "rel"), "author") {
+		p.author(n)
+		return
+	}
+	if tag == atom.A && hasRel(t.Attr(n, "rel"), "tag") && len(p.tagged) < 40 {
+		p.tagged = append(p.tagged, tidy(t.Text(n), 80))
+	}
+	if class != "" && byClass(class) {
+		p.author(n)
+	}
+}
+
+func byClass(class string) bool {
+	for word := range strings.FieldsSeq(class) {
+		switch strings.ToLower(word) {
+		case "byline", "author", "author-name", "entry-author", "post-author", "article-author", "byline-name", "article__author", "p-author", "auteur", "byline__name", "article-byline", "c-byline", "szerzo", "author__name", "authors":
+			return true
+		}
+	}
+	return false
+}
+
+func hasRel(rel, want string) bool {
+	for word := range strings.FieldsSeq(rel) {
+		if strings.EqualFold(word, want) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *papers) author(n dom.ID) {
+	if len(p.authors) >= 8 {
+		return
+	}
+	t := p.t
+	if v := t.Attr(n, "content"); v != "" {
+		p.authors = append(p.authors, v)
+		return
+	}
+	for c := range t.Descendants(n) {
+		if t.Attr(c, "itemprop") == "name" || t.Tag(c) == atom.A && hasRel(t.Attr(c, "rel"), "author") {
+			v := t.Attr(c, "content")
+			if v == "" {
+				v = t.Text(c)
+			}
+			p.authors = append(p.authors, tidy(v, 200))
+			return
+		}
+	}
+	if s := tidy(t.Text(n), 300); len(s) < 200 {
+		p.authors = append(p.authors, s)
+	}
+}
+
+// tidy is s on one line, without characters that no one sees, cut at most bytes.
+func tidy(s string, most int) string {
+	if len(s) > 8*most {
+		s = s[:8*most]
+	}
+	s, _ = dom.Clean(s)
+	if strings.IndexByte(s, '&') >= 0 {
+		s = html.UnescapeString(s)
+	}
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) <= most {
+		return strings.ToValidUTF8(s, "")
+	}
+	s = s[:most]
+	if i := strings.LastIndexByte(s, ' '); i > most/2 {
+		s = s[:i]
+	}
+	return strings.ToValidUTF8(s, "")
+}
+
+// first is the first of the named values that is there.
+func (p *papers) first(names ...string) string {
+	for _, name := range names {
+		if v := p.named[name]; v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// absolute is the http address that raw names, or "".
+func (p *papers) absolute(raw string) string {
+	raw = strings.TrimSpace(raw)
+	if raw == "" || len(raw) > 4096 {
+		return ""
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return ""
+	}
+	base := p.base
+	if b := p.link["\x00base"]; b != "" {
+		if v, err := url.Parse(b); err == nil {
+			base = v
+		}
+	}
+	if base != nil {
+		u = base.ResolveReference(u)
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+		return ""
+	}
+	return u.String()
+}
+
+func (p *papers) address() string {
+	if p.base == nil {
+		return ""
+	}
+	return p.base.String()
+}
+
+func (p *papers) headings() []string { return append([]string{p.title, p.named["og:title"]}, p.h1...) }
+
+func (p *papers) canonical() string {
+	for _, raw := range [...]string{p.link["canonical"], p.named["og:url"]} {
+		if abs := p.absolute(raw); abs != "" {
+			if i := strings.IndexByte(abs, '#'); i >= 0 && !strings.HasPrefix(abs[i:], "#!") {
+				abs = abs[:i]
+			}
+			return abs
+		}
+	}
+	return ""
+}
+
+func (p *papers) image() string {
+	for _, raw := range [...]string{p.ld.image, p.named["og:image:secure_url"], p.named["og:image"], p.named["og:image:url"], p.named["twitter:image"], p.named["twitter:image:src"], p.link["image_src"], p.named["image"], p.named["thumbnail"]} {
+		if abs := p.absolute(raw); abs != "" {
+			return abs
+		}
+	}
+	return ""
+}
+
+func (p *papers) description() string {
+	for _, s := range [...]string{p.ld.description, p.first("og:description"), p.first("description", "dc.description", "dcterms.description", "twitter:description", "dcterms.abstract")} {
+		if s = tidy(stripTags(s), longText); s != "" && !sameLetters(s, p.title) {
+			return s
+		}
+	}
+	return ""
+}
+
+func stripTags(s string) string {
+	if strings.IndexByte(s, '<') < 0 {
+		return s
+	}
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(s, "<")
+		b.WriteString(before)
+		if !ok {
+			return b.String()
+		}
+		_, after, shut := strings.Cut(rest, ">")
+		if !shut || rest == "" || rest[0] != '/' && !unicode.IsLetter(rune(rest[0])) {
+			b.WriteByte('<')
+			s = rest
+			continue
+		}
+		b.WriteByte(' ')
+		s = after
+	}
+}
+
+func (p *papers) tags() []string {
+	var all []string
+	seen := make(map[string]bool)
+	add := func(s string) {
+		s = tidy(strings.TrimLeft(strings.TrimSpace(s), "#"), 200)
+		if key := strings.ToLower(s); s != "" && len(s) <= 80 && !seen[key] && len(all) < 30 {
+			seen[key] = true
+			all = append(all, s)
+		}
+	}
+	for _, s := range p.ld.keywords {
+		add(s)
+	}
+	for _, s := range p.tagged {
+		add(s)
+	}
+	for _, name := range [...]string{"news_keywords", "keywords", "parsely-tags", "sailthru.tags", "dcterms.subject", "dc.subject"} {
+		if len(all) > 0 {
+			break
+		}
+		for s := range strings.FieldsFuncSeq(p.named[name], func(r rune) bool { return r == ',' || r == ';' }) {
+			add(s)
+		}
+	}
+	return all
+}
