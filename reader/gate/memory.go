@@ -53,6 +53,7 @@ func (m *MemoryTurns) Take(ctx context.Context, keys []Key, until time.Time) (Tu
 	for {
 		m.mu.Lock()
 		now, at, paused := m.clock.Now(), m.expected(w), m.paused
+		lapse := m.lapse(w)
 		m.mu.Unlock()
 		select {
 		case t := <-w.turn:
@@ -62,10 +63,13 @@ func (m *MemoryTurns) Take(ctx context.Context, keys []Key, until time.Time) (Tu
 		if at.After(until) || !now.Before(until) {
 			return m.leave(w, busy(max(at.Sub(now), time.Second)))
 		}
-		// Wake when the turn may have come, at the latest when it is too late for it.
-		wake := at
-		if !wake.After(now) || wake.After(until) {
-			wake = until
+		// Wake when the turn may have come, at the latest when it is too late for it. The end of the
+		// request under way wakes by itself, unless its turn is never ended and lapses.
+		wake := until
+		for _, moment := range []time.Time{at, lapse} {
+			if moment.After(now) && moment.Before(wake) {
+				wake = moment
+			}
 		}
 		select {
 		case t := <-w.turn:
@@ -149,6 +153,17 @@ func (m *MemoryTurns) takenAt(name string) time.Time {
 		return s.holder.taken
 	}
 	return time.Time{}
+}
+
+// lapse is when the first turn that w waits for lapses; zero when none is out.
+func (m *MemoryTurns) lapse(w *waiter) time.Time {
+	var first time.Time
+	for _, k := range w.keys {
+		if s := m.keys[k.Name]; s != nil && s.holder != nil && (first.IsZero() || s.lapses.Before(first)) {
+			first = s.lapses
+		}
+	}
+	return first
 }
 
 // ahead counts the waiters before w at a key.

@@ -112,7 +112,7 @@ func (r *reading) watch(ctx context.Context, turn Turn) (context.Context, func()
 	release := func() { cancel(context.Canceled) }
 	if end := turn.Deadline(); !end.IsZero() {
 		var free context.CancelFunc
-		ctx, free = context.WithTimeout(ctx, end.Sub(r.cfg.Clock.Now()))
+		ctx, free = context.WithTimeoutCause(ctx, end.Sub(r.cfg.Clock.Now()), busy(0))
 		outer := release
 		release = func() { free(); outer() }
 	}
