@@ -184,7 +184,7 @@ func idOf(id json.RawMessage) json.RawMessage {
 func (c convertCmd) page(ctx context.Context, in lineIn) (reader.Page, error) {
 	base, err := parseBase(in.URL)
 	if err != nil {
-		return reader.Page{}, err
+		base = nil // sets of saved pages have names in place of addresses: then links stay out
 	}
 	switch {
 	case in.HTML != nil:

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -227,6 +228,7 @@ func (s *service) run(ctx context.Context) error {
 	sweeping, stopSweeping := context.WithCancel(ctx)
 	swept := make(chan struct{})
 	go func() { defer close(swept); s.sweep(sweeping) }()
+	debug.FreeOSMemory() // what reading settings, profiles and the document took is not needed again
 	s.log.Info("serving", "address", s.public.Addr().String(), "admin", s.admin.Addr().String())
 	var err error
 	select {
