@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/webreaderapi/webreader/billing"
 	"github.com/webreaderapi/webreader/internal/fault"
@@ -107,12 +108,42 @@ func (s *Store) flushLedger(ctx context.Context, items []*ledgerItem) error {
 		if err != nil {
 			return err
 		}
+		if err := s.lockPayers(ctx, tx, now, endings, holdings); err != nil {
+			return fmt.Errorf("lock the usage: %w", err)
+		}
 		if err := s.end(ctx, tx, now, endings); err != nil {
 			return err
 		}
 		return s.hold(ctx, tx, now, holdings)
 	})
 }
+
+// lockPayers locks, in one order, the usage of every account that tx is about to change. Without it
+// two replicas, each ending holds of one account and holding for another, would wait for each other.
+// It comes first in a transaction that calls both end and hold.
+func (s *Store) lockPayers(ctx context.Context, tx *sql.Tx, now int64, endings []*ending, holdings []*holding) error {
+	if !s.postgres {
+		return nil
+	}
+	accounts := map[string]bool{}
+	for _, e := range endings {
+		accounts[e.hold.Account] = true
+	}
+	for _, h := range holdings {
+		accounts[h.order.Account] = true
+	}
+	a := args{monthOf(now - lastMonth)}
+	var places []string
+	for account := range accounts {
+		places = append(places, a.place(account))
+	}
+	_, err := tx.ExecContext(ctx, "SELECT account FROM usage_months WHERE month >= $1 AND account IN ("+strings.Join(places, ", ")+
+		") ORDER BY account, month FOR UPDATE", a...)
+	return err
+}
+
+// lastMonth is long enough to reach the month before, from which a hold may come.
+const lastMonth = int64(31 * 24 * time.Hour / time.Millisecond)
 
 // account and month: one row of usage_months.
 type accountMonth struct{ account, month string }

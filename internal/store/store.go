@@ -185,7 +185,7 @@ func exists(rawURL string) error {
 	}
 	path = strings.TrimPrefix(path, "//")
 	if _, err := os.Stat(path); err != nil {
-		return fmt.Errorf("there is no database at %s: run this in the server's folder, or name the database with WEBREADER_DATABASE_URL", path)
+		return fmt.Errorf("there is no database at %s: run this in the server's folder, or name its database", path)
 	}
 	return nil
 }

@@ -69,6 +69,7 @@ func (s *Store) Receipts(ctx context.Context, account string, p billing.Period, 
 	if err != nil {
 		return nil, "", err
 	}
+	limit = max(limit, 1)
 	var list []billing.Receipt
 	a := args{account, p.From.UnixMilli(), p.To.UnixMilli()}
 	after := ""
