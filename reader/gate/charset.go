@@ -20,13 +20,21 @@ func toUTF8(body []byte, contentType, mediaType string) ([]byte, string) {
 		e, name = guess(body)
 	}
 	if name == "utf-8" || e == nil {
-		return bytes.ToValidUTF8(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")), []byte("\uFFFD")), "utf-8"
+		return valid(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))), "utf-8"
 	}
 	text, err := e.NewDecoder().Bytes(body)
 	if err != nil {
-		return bytes.ToValidUTF8(body, []byte("\uFFFD")), "utf-8"
+		return valid(body), "utf-8"
 	}
 	return bytes.TrimPrefix(text, []byte("\uFEFF")), name
+}
+
+// valid copies only what needs mending.
+func valid(body []byte) []byte {
+	if utf8.Valid(body) {
+		return body
+	}
+	return bytes.ToValidUTF8(body, []byte("\uFFFD"))
 }
 
 // labelled is the encoding that the bytes are labelled with; an empty name for none that is known.
@@ -58,7 +66,17 @@ func labelled(body []byte, contentType, mediaType string) (encoding.Encoding, st
 	if e == nil {
 		return nil, ""
 	}
+	if isUTF8(body) { // the page was recoded on its way and its own label was not
+		return charset.Lookup("utf-8")
+	}
 	return e, name
+}
+
+// isUTF8 is true for bytes beyond ASCII that all fit UTF-8: text in another encoding does not do that
+// by chance.
+func isUTF8(body []byte) bool {
+	beyond := bytes.IndexFunc(body, func(r rune) bool { return r >= utf8.RuneSelf })
+	return beyond >= 0 && utf8.Valid(body)
 }
 
 // prescan is how far into a page its own label is looked for (HTML section 13.2.3.2).
