@@ -45,7 +45,7 @@ func plainDuration(d time.Duration) string {
 	for _, unit := range []struct {
 		size time.Duration
 		name string
-	}{{time.Hour, "h"}, {time.Minute, "min"}, {time.Second, "s"}} {
+	}{{time.Hour, "h"}, {time.Minute, "min"}, {time.Second, "s"}, {time.Millisecond, "ms"}} {
 		if n := d / unit.size; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, unit.name))
 			d -= n * unit.size
@@ -88,7 +88,7 @@ type botSection struct {
 type botBlock struct{ Title, Text string }
 
 func (s *Server) showBot(c echo.Context) error {
-	lang := s.language(c)
+	lang := s.language(c.QueryParam("lang"), c.Request().Header.Get("Accept-Language"))
 	w := s.pages.bot[lang]
 	return s.page(c, "bot", struct {
 		frame
@@ -111,12 +111,12 @@ func (s *Server) languages() []string {
 }
 
 // language is what the visitor asked for by ?lang= or Accept-Language; else the profile's first.
-func (s *Server) language(c echo.Context) string {
-	if lang := c.QueryParam("lang"); s.pages.bot[lang] != nil {
-		return lang
+func (s *Server) language(asked, accepted string) string {
+	if s.pages.bot[asked] != nil {
+		return asked
 	}
 	best, quality := s.languages()[0], 0.0
-	for _, part := range strings.SplitN(c.Request().Header.Get("Accept-Language"), ",", 20) {
+	for _, part := range strings.SplitN(accepted, ",", 20) {
 		tag, q := languageRange(part)
 		if s.pages.bot[tag] != nil && q > quality {
 			best, quality = tag, q
@@ -146,7 +146,7 @@ func (s *Server) botSections(w words) []botSection {
 		{Title: w.say("section_honoured"), Facts: append(robotsFacts(w, p), signalFacts(w, p)...)},
 		{Title: w.say("section_never"), Facts: []string{w.say("never_login"), w.say("never_disguise")}},
 		{Title: w.say("section_use"), Facts: useFacts(w, p)},
-		{Title: w.say("section_block"), Facts: []string{w.say("block_how"), w.say("block_mail")}, Blocks: robotsBlocks(w, p)},
+		{Title: w.say("section_block"), Facts: blockFacts(w, p), Blocks: robotsBlocks(w, p)},
 		{Title: w.say("section_contact"), Facts: contactFacts(w, p)},
 		{Title: w.say("section_not_yet"), Facts: s.openFacts(w)},
 	}
@@ -273,6 +273,14 @@ func useFacts(w words, p *policy.Profile) []string {
 	})...)
 }
 
+func blockFacts(w words, p *policy.Profile) []string {
+	facts := []string{w.say("block_how")}
+	if p.Identity.Contact != "" {
+		facts = append(facts, w.say("block_mail"))
+	}
+	return facts
+}
+
 func robotsBlocks(w words, p *policy.Profile) []botBlock {
 	group := "User-agent: " + p.Token() + "\n"
 	blocks := []botBlock{{w.say("block_all"), group + "Disallow: /"}, {w.say("block_folder"), group + "Disallow: /folder/"}}
@@ -346,7 +354,11 @@ func (a api) CheckAsSite(ctx context.Context, r openapi.CheckAsSiteRequestObject
 	if err != nil {
 		return nil, err
 	}
-	lang := a.languages()[0]
+	asked := ""
+	if r.Params.Lang != nil {
+		asked = string(*r.Params.Lang)
+	}
+	lang := a.language(asked, callOf(ctx).languages)
 	return checkAnswer{
 		policyAnswer: answer, server: a.Server, words: a.pages.bot[lang], lang: lang,
 		html: choose(callOf(ctx).accept, mediaJSON, "text/html") == "text/html",

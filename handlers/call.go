@@ -16,8 +16,9 @@ import (
 // call is one request to the API on its way through the handlers.
 type call struct {
 	id        string
-	base      string // public address, without a slash at the end
-	accept    string
+	base      string            // public address, without a slash at the end
+	accept    string            // the header Accept
+	languages string            // the header Accept-Language
 	principal billing.Principal // zero without a key
 	entry     telemetry.Request // the log line, as it fills
 }

@@ -195,7 +195,7 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		began := s.now()
 		r, h := c.Request(), c.Response().Header()
-		call := &call{id: billing.NewID("req"), accept: r.Header.Get("Accept"), base: publicBase(s.config.PublicURL, r, c.Scheme())}
+		call := &call{id: billing.NewID("req"), accept: r.Header.Get("Accept"), languages: r.Header.Get("Accept-Language"), base: publicBase(s.config.PublicURL, r, c.Scheme())}
 		call.entry = telemetry.Request{ID: call.id, Method: r.Method, Client: c.RealIP()}
 		c.SetRequest(r.WithContext(context.WithValue(r.Context(), callKey{}, call)))
 		h.Set("X-Request-Id", call.id)

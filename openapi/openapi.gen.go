@@ -259,6 +259,27 @@ func (e Render) Valid() bool {
 	}
 }
 
+// Defines values for CheckAsSiteParamsLang.
+const (
+	En CheckAsSiteParamsLang = "en"
+	Hu CheckAsSiteParamsLang = "hu"
+	Nl CheckAsSiteParamsLang = "nl"
+)
+
+// Valid indicates whether the value is a known member of the CheckAsSiteParamsLang enum.
+func (e CheckAsSiteParamsLang) Valid() bool {
+	switch e {
+	case En:
+		return true
+	case Hu:
+		return true
+	case Nl:
+		return true
+	default:
+		return false
+	}
+}
+
 // Account defines model for Account.
 type Account struct {
 	Id   string `json:"id"`
@@ -654,7 +675,13 @@ type RotateWebhookSecretParams struct {
 type CheckAsSiteParams struct {
 	// Url The page's address, encoded as a query value.
 	Url TargetURL `form:"url" json:"url"`
+
+	// Lang The language of the page; else Accept-Language decides.
+	Lang *CheckAsSiteParamsLang `form:"lang,omitempty" json:"lang,omitempty"`
 }
+
+// CheckAsSiteParamsLang defines parameters for CheckAsSite.
+type CheckAsSiteParamsLang string
 
 // CreateKeyParams defines parameters for CreateKey.
 type CreateKeyParams struct {
@@ -1395,6 +1422,18 @@ func NewCheckAsSiteRequest(server string, params *CheckAsSiteParams) (*http.Requ
 			for _, qp := range strings.Split(queryFrag, "&") {
 				rawQueryFragments = append(rawQueryFragments, qp)
 			}
+		}
+
+		if params.Lang != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "lang", *params.Lang, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
 		}
 
 		if encoded := queryValues.Encode(); encoded != "" {
@@ -4248,6 +4287,13 @@ func (w *ServerInterfaceWrapper) CheckAsSite(ctx echo.Context) error {
 	err = runtime.BindQueryParameterWithOptions("form", true, true, "url", ctx.QueryParams(), &params.Url, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter url: %s", err))
+	}
+
+	// ------------- Optional query parameter "lang" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "lang", ctx.QueryParams(), &params.Lang, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter lang: %s", err))
 	}
 
 	// Invoke the callback with all the unmarshaled arguments
