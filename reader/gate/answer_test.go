@@ -32,8 +32,9 @@ func TestAnswersThatAreNoPageEndTheReadAtOnce(t *testing.T) {
 		"300": {origintest.Status(300), fault.TargetError, "client_error", 300}, "challenge": {origintest.Challenge(), fault.TargetRefused, "challenge", 403},
 		"login": {origintest.Login(), fault.TargetRefused, "login", 200}, "paywall": {origintest.Paywall(), fault.TargetRefused, "paywall", 200},
 		"reset": {origintest.Reset(), fault.TargetUnreachable, "", 0}, "cut": {origintest.Truncated("text/html", "<p>x"), fault.TargetUnreachable, "", 0},
-		"hang": {origintest.Hang(), fault.TargetTimeout, "", 0}, "bomb": {origintest.Bomb("br", "text/html", 64<<20), fault.TooLarge, "", 0},
-		"tags": {origintest.Tags(200_001), fault.TooLarge, "", 0}, "long": {origintest.Large("text/html", 8_000_001), fault.TooLarge, "", 0},
+		"hang": {origintest.Hang(), fault.TargetTimeout, "", 0}, "bomb": {origintest.Bomb("br", "text/html", 16<<20), fault.TooLarge, "", 0},
+		"many < and few tags": {origintest.StatusBody(404, strings.Repeat("< ", 300_000)), fault.TargetNotFound, "not_found", 404},
+		"tags":                {origintest.Tags(200_001), fault.TooLarge, "", 0}, "long": {origintest.Large("text/html", 8_000_001), fault.TooLarge, "", 0},
 		"pdf": {origintest.Body("application/pdf", "%PDF-1.7"), fault.UnsupportedContent, "", 0}, "image": {origintest.Body("image/svg+xml", "<svg/>"), fault.UnsupportedContent, "", 0},
 		"sniffed": {origintest.Body("", "\x89PNG\r\n\x1a\n"), fault.UnsupportedContent, "", 0}, "odd type": {origintest.Body("text/x\"<b>", "x"), fault.UnsupportedContent, "", 0},
 		"signal in header":      {origintest.Body("text/html", origintest.Article("x"), "Content-Signal", "search=yes, ai-input=no"), fault.BlockedBySitePolicy, "content_signal", 200},
@@ -42,7 +43,12 @@ func TestAnswersThatAreNoPageEndTheReadAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, "webreaderapi", func(c *gate.Config) { c.MaxBody = 10_000_000 })
+			w := newWorld(t, "webreaderapi", func(c *gate.Config) {
+				c.MaxBody = 10_000_000
+				if name == "hang" {
+					c.FirstByteTimeout = 300 * time.Millisecond
+				}
+			})
 			w.web.Handle("a.test", "/x", c.answer)
 			_, _, err := w.get(t, w.ask(t, "http://a.test/x"))
 			wantFault(t, err, c.kind, c.reason, c.status)

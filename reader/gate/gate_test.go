@@ -112,7 +112,7 @@ func newWorld(t testing.TB, profileName string, change ...func(*gate.Config)) *w
 	}
 	w.cfg = gate.Config{
 		Clock: w.clock, Dialer: dialer, Turns: gate.NewMemoryTurns(w.clock, 0), Robots: w.robots, OptOuts: w.people, Standings: w.people,
-		Log: w.log, RootCAs: w.web.RootCAs(), FirstByteTimeout: time.Second,
+		Log: w.log, RootCAs: w.web.RootCAs(),
 	}
 	for _, f := range change {
 		f(&w.cfg)

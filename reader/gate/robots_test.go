@@ -46,7 +46,7 @@ func TestW07ACopyOf24HoursIsNoPermissionWhenTheRefreshFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, "webreaderapi", func(c *gate.Config) { c.FirstByteTimeout = 300 * time.Millisecond })
+			w := newWorld(t, "webreaderapi", func(c *gate.Config) { c.FirstByteTimeout = time.Second })
 			w.web.Handle("a.test", "/robots.txt", origintest.Sequence(origintest.Body("text/plain", "User-agent: *\nAllow: /\n"), h))
 			w.web.Page("a.test", "/x", origintest.Article("x"))
 			if _, _, err := w.get(t, w.ask(t, "http://a.test/x")); err != nil {
@@ -126,7 +126,7 @@ func TestRFC9309FiveRobotsRedirectsAreFollowedAcrossHosts(t *testing.T) {
 
 func TestARobotsBombIsReadToItsBound(t *testing.T) {
 	w := newWorld(t, "webreaderapi")
-	for i, h := range []http.Handler{origintest.Bomb("gzip", "text/plain", 256<<20), origintest.Bomb("br", "text/plain", 256<<20), origintest.Bomb("zstd", "text/plain", 256<<20), origintest.Large("text/plain", 30<<20)} {
+	for i, h := range []http.Handler{origintest.Bomb("gzip", "text/plain", 16<<20), origintest.Bomb("br", "text/plain", 16<<20), origintest.Bomb("zstd", "text/plain", 16<<20), origintest.Large("text/plain", 16<<20)} {
 		host := fmt.Sprintf("h%d.test", i)
 		w.web.Handle(host, "/robots.txt", h)
 		w.web.Page(host, "/x", origintest.Article("x"))

@@ -140,7 +140,7 @@ func vectorWorld(t *testing.T, v vector) *world {
 	if name == "" || name == "reader" {
 		name = "webreaderapi"
 	}
-	w := newWorld(t, name, func(c *gate.Config) { c.FirstByteTimeout = 300 * time.Millisecond })
+	w := newWorld(t, name, func(c *gate.Config) { c.FirstByteTimeout = time.Second })
 	own := *w.profile
 	own.Identity.Token = v.Token
 	w.profile = &own

@@ -42,7 +42,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.cfg = Config{Now: w.clock.Now, Dialer: dialer, RootCAs: w.web.RootCAs(), FirstByteTimeout: 300 * time.Millisecond, Timeout: 3 * time.Second}
+	w.cfg = Config{Now: w.clock.Now, Dialer: dialer, RootCAs: w.web.RootCAs(), FirstByteTimeout: 10 * time.Second, Timeout: 30 * time.Second}
 	return w
 }
 
@@ -195,7 +195,7 @@ func TestBombsAndGiantsAreCutAtTheBound(t *testing.T) {
 	w := newWorld(t)
 	w.cfg.MaxBody = 1 << 20
 	for name, h := range map[string]http.Handler{
-		"gzip": origintest.Bomb("gzip", "text/html", 64<<20), "br": origintest.Bomb("br", "text/html", 64<<20), "zstd": origintest.Bomb("zstd", "text/html", 64<<20),
+		"gzip": origintest.Bomb("gzip", "text/html", 8<<20), "br": origintest.Bomb("br", "text/html", 8<<20), "zstd": origintest.Bomb("zstd", "text/html", 8<<20),
 		"large": origintest.Large("text/html", 2<<20), "declared": origintest.Declared("text/html", 1<<40),
 	} {
 		w.web.Handle("a.test", "/"+name, h)
@@ -235,7 +235,7 @@ func TestFailuresAreNamedByTheirClassAndTriedOnce(t *testing.T) {
 	w.web.Handle("a.test", "/hang", origintest.Hang())
 	w.web.Handle("a.test", "/drip", origintest.HangAfter("text/html", "<p>first"))
 	w.web.Handle("a.test", "/short", origintest.Truncated("text/html", "<p>some"))
-	w.cfg.Timeout = 600 * time.Millisecond
+	w.cfg.FirstByteTimeout, w.cfg.Timeout = 500*time.Millisecond, time.Second
 	for path, want := range map[string]fault.Kind{"/reset": fault.TargetUnreachable, "/hang": fault.TargetTimeout, "/drip": fault.TargetTimeout, "/short": fault.TargetUnreachable} {
 		for _, scheme := range []string{"http", "https"} {
 			w.web.Reset()
