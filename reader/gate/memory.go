@@ -61,7 +61,7 @@ func (m *MemoryTurns) Take(ctx context.Context, keys []Key, until time.Time) (Tu
 		default:
 		}
 		if at.After(until) || !now.Before(until) {
-			return m.leave(w, busy(max(at.Sub(now), time.Second)))
+			return m.leave(w, busy(at.Sub(now)))
 		}
 		// Wake when the turn may have come, at the latest when it is too late for it. The end of the
 		// request under way wakes by itself, unless its turn is never ended and lapses.

@@ -45,7 +45,7 @@ func (r *reading) take(ctx context.Context, c policy.Case) (Turn, error) {
 // busy is the fault of a wait that would be too long.
 func busy(wait time.Duration) error {
 	return &fault.Error{
-		Kind: fault.HostBusy, RetryAfter: wait,
+		Kind: fault.HostBusy, RetryAfter: max(wait, time.Second),
 		Detail: "The site's pace, or a pause that it asked for, would not allow the request in time. Try again after the time given, or allow a longer timeout.",
 	}
 }
@@ -93,15 +93,15 @@ func (r *reading) settle(ctx context.Context, turn Turn, p policy.Permit, began 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), turnEnd)
 	defer cancel()
 	var owed error
-	if !response.WrittenAt.IsZero() || response.Remote.IsValid() {
+	if k := fault.Of(err); !response.WrittenAt.IsZero() || k == fault.TargetUnreachable || k == fault.TargetTimeout {
 		owed = r.cfg.Log.Fetched(ctx, r.row(p, began, response, err))
 	}
 	if wait := retryAfter(response.Status, response.Header, r.cfg.Clock.Now()); wait > 0 {
 		owed = errors.Join(owed, r.cfg.Turns.Pause(ctx, r.ask.Profile.PaceKey(p.Target()), r.cfg.Clock.Now().Add(wait)))
 	}
 	owed = errors.Join(owed, turn.End(ctx, response.WrittenAt))
-	if owed != nil && err == nil {
-		return owed
+	if owed != nil {
+		return errors.Join(err, owed) // the kind stays that of err
 	}
 	return err
 }

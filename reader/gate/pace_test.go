@@ -416,3 +416,44 @@ func TestNothingIsSentASecondTimeAfterARefusal(t *testing.T) {
 		}
 	}
 }
+
+func TestATurnIsGivenBackBeforeWaitingForAnotherReadersRobots(t *testing.T) {
+	w := newWorld(t, "subsidieupdate")
+	w.web.Page("a.test", "/x", origintest.Article("x"))
+	hold, err := w.cfg.Turns.Take(t.Context(), []gate.Key{{Name: "a.test"}}, w.clock.Now().Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// One reader leads the request for robots.txt and waits for the turn that the other one holds.
+	got := make(chan error, 2)
+	go func() { _, _, err := w.Get(t.Context(), w.ask(t, "http://a.test/x")); got <- err }()
+	w.clock.AwaitTimers(t, 1)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		a := w.ask(t, "http://a.test/x")
+		a.Turn = hold
+		_, _, err := w.Get(t.Context(), a)
+		got <- err
+		got <- <-got
+	}()
+	before := w.clock.Now()
+	w.clock.Run(t, w.web, 0, done)
+	if err := <-got; err != nil {
+		t.Error(err)
+	}
+	if err := <-got; err != nil || w.clock.Now().Sub(before) > time.Minute {
+		t.Errorf("%v after %v", err, w.clock.Now().Sub(before))
+	}
+}
+
+func TestATriedConnectionIsLogged(t *testing.T) {
+	w := newWorld(t, "webreaderapi")
+	closed := target(t, "http://127.0.0.1:1/x")
+	if _, err := w.Decide(t.Context(), w.ask(t, closed.String())); err != nil {
+		t.Fatal(err)
+	}
+	if rows := w.log.all(); len(rows) != 1 || rows[0].Outcome != "connection" || rows[0].Status != 0 || rows[0].Stage != "control" {
+		t.Errorf("%+v", rows)
+	}
+}

@@ -93,14 +93,14 @@ func (r *reading) said(c RobotsCopy) signals.Robots {
 }
 
 // refresh asks for robots.txt, or waits for another reader who is at it. A turn in hand is spent on the
-// request, or given back before waiting.
+// request, or given back before waiting: the other one may be waiting for it.
 func (r *reading) refresh(ctx context.Context, t policy.Target, turn Turn) error {
-	r.turn = cmpTurn(turn, r.turn)
+	if turn != nil {
+		r.turn = turn
+	}
 	f, leads := r.flights.join(t.Authority())
 	if !leads {
-		if turn != nil {
-			r.giveBack(ctx)
-		}
+		r.giveBack(ctx)
 		return r.await(ctx, f)
 	}
 	defer r.flights.land(t.Authority(), f)
@@ -123,13 +123,6 @@ func (r *reading) refresh(ctx context.Context, t policy.Target, turn Turn) error
 		return fmt.Errorf("gate: storing robots.txt: %w", err)
 	}
 	return nil
-}
-
-func cmpTurn(a, b Turn) Turn {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // await waits for another reader's request for the same robots.txt.
