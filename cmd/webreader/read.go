@@ -157,6 +157,9 @@ func (a *app) report(err error, asJSON bool, requestID string) error {
 	if err == nil || errors.As(err, &bad) {
 		return err
 	}
+	if errors.Is(err, context.Canceled) && a.ctx.Err() != nil {
+		return errors.New("interrupted")
+	}
 	f := fault.As(err)
 	_, _ = fmt.Fprintln(a.Err, "webreader: "+faultLine(f))
 	if asJSON {

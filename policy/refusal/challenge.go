@@ -3,6 +3,7 @@ package refusal
 import (
 	"net/url"
 	"strings"
+	"unicode"
 
 	"golang.org/x/net/html/atom"
 
@@ -17,6 +18,7 @@ const (
 	loginPage   = 500
 	widgetPage  = 500
 	denialPage  = 400
+	denialWord  = 150 // of a page that says no in a single word
 	tinyPage    = 200
 	emptyPage   = 100
 	hiddenPaid  = 200 // of a paid part that is there but not shown
@@ -244,11 +246,14 @@ func (v *view) byTitle(Answer) (Finding, bool) {
 	return Finding{}, false
 }
 
-// human are words with which a page asks whether its reader is a person.
-var human = []string{
-	"robot", "human", "captcha", "unusual traffic", "security check", "are you a bot", "not a bot", "mens bent", "menselijk", "beveiligingscontrole",
-	"ember", "biztonsági ellenőrzés", "mensch", "sicherheitsprüfung", "humain", "humano", "umano", "człowiek", "člověk", "sécurité", "automated", "geautomatiseerd",
-}
+// human are words, and askings phrases, with which a page asks whether its reader is a person.
+var (
+	human = set(
+		"human", "robot", "robots", "bot", "captcha", "automated", "mens", "menselijk", "geautomatiseerd", "beveiligingscontrole", "ember", "mensch",
+		"sicherheitsprüfung", "humain", "humano", "umano", "człowiek", "člověk", "człowiekiem", "člověkem", "robotem", "roboter", "robottól",
+	)
+	askings = []string{"unusual traffic", "security check", "security verification", "biztonsági ellenőrzés", "contrôle de sécurité", "controllo di sicurezza", "control de seguridad"}
+)
 
 // byWidget finds a page that holds only a question for people: a widget, no other field, little
 // text, and that text says so.
@@ -256,11 +261,13 @@ func (v *view) byWidget(Answer) (Finding, bool) {
 	if v.content >= widgetPage || len(v.marked[widget]) == 0 || len(v.fields) > 0 {
 		return Finding{}, false
 	}
-	words := v.words()
-	for _, w := range human {
-		if strings.Contains(words, w) {
-			return refused(Challenge, "", "a widget for people, alone"), true
-		}
+	text := v.words()
+	asks := has(text, askings)
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		asks = asks || human[word]
 	}
-	return Finding{}, false
+	if !asks {
+		return Finding{}, false
+	}
+	return refused(Challenge, "", "a widget for people, alone"), true
 }

@@ -60,7 +60,7 @@ func (v *view) byConsentPage(a Answer) (Finding, bool) {
 			break
 		}
 		inside, _ := v.visible(n)
-		if inside > 0 && v.shown-inside < consentRest && v.presses(n) && !v.reads(n) {
+		if inside > 0 && v.shown-inside < consentRest && v.presses(n) && !v.reads(n) && has(v.words(), consentWords) {
 			return refused(Consent, "", "a page that holds only the question about cookies"), true
 		}
 	}

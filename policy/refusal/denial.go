@@ -45,26 +45,24 @@ func set(names ...string) map[string]bool {
 	return m
 }
 
-// says is true when the title, or a part of it beside the site's name, or a heading is one of names.
-// A longer title that only contains one is about something else.
-func (v *view) says(names map[string]bool) bool {
-	for _, h := range v.heads {
-		if names[plain(h)] {
-			return true
-		}
-	}
+// says is the one of names that the title, or a part of it beside the site's name, or a heading is; ""
+// for none. A longer title that only contains one is about something else.
+func (v *view) says(names map[string]bool) string {
+	said := append([]string{}, v.heads...)
 	for _, title := range v.titles {
-		if names[plain(title)] {
-			return true
-		}
+		said = append(said, title)
 		for _, sep := range []string{" | ", " - ", " – ", " — ", " · ", " :: ", " » "} {
-			first, rest, _ := strings.Cut(title, sep)
-			if rest != "" && (names[plain(first)] || names[plain(title[strings.LastIndex(title, sep)+len(sep):])]) {
-				return true
+			if first, _, ok := strings.Cut(title, sep); ok {
+				said = append(said, first, title[strings.LastIndex(title, sep)+len(sep):])
 			}
 		}
 	}
-	return false
+	for _, s := range said {
+		if s = plain(s); names[s] {
+			return s
+		}
+	}
+	return ""
 }
 
 // plain is s in lower case without the marks around it, and without a number in front: "404 – Page
@@ -97,7 +95,7 @@ func (v *view) byDenial(Answer) (Finding, bool) {
 	if v.content >= denialPage || v.shown >= thinAll {
 		return Finding{}, false
 	}
-	if v.says(denials) {
+	if said := v.says(denials); strings.Contains(said, " ") || said != "" && v.content < denialWord {
 		return refused(BlockedPage, "", "a short page titled as a denial"), true
 	}
 	if words := v.words(); strings.Contains(words, "the requested url was rejected") && strings.Contains(words, "support id") {
@@ -121,7 +119,7 @@ func (v *view) warnings() []string {
 	return w
 }
 
-func (v *view) isAbsence() bool { return v.thin() && v.says(absences) }
+func (v *view) isAbsence() bool { return v.thin() && v.says(absences) != "" }
 
 // needsScript is true for a page without text that has a script and an empty place to fill, or that
 // tells readers without script that they need one.

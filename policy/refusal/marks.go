@@ -41,7 +41,7 @@ var marks = map[string]mark{
 
 // Names that contain one of these are about cookies (consent) or lie over or beside the page (box).
 var (
-	consentNames = []string{"cookie", "consent", "onetrust", "didomi", "usercentrics", "qc-cmp", "gdpr", "sp_message", "privacy-gate", "privacygate", "privacy-wall", "cmpbox", "cmp-"}
+	consentNames = []string{"cookie", "consent", "onetrust", "didomi", "usercentrics", "qc-cmp", "gdpr", "sp_message", "privacy-gate", "privacygate", "privacy-wall", "cmpbox"}
 	boxNames     = []string{"modal", "popup", "pop-up", "dropdown", "offcanvas", "off-canvas", "drawer", "lightbox", "topbar", "top-bar", "navbar", "toolbar", "menu", "sidebar", "side-bar", "header", "footer", "overlay", "widget"}
 )
 
