@@ -20,6 +20,6 @@ func ValidID(prefix, id string) bool {
 // randomText is n characters of 5 random bits each.
 func randomText(n int) string {
 	b := make([]byte, (n*5+7)/8)
-	rand.Read(b) //nolint:errcheck // it never fails: it ends the program instead
+	_, _ = rand.Read(b) // it never fails: it ends the program instead
 	return lower.EncodeToString(b)[:n]
 }

@@ -250,7 +250,7 @@ func TestKillsNeverChargeWhatWasNotDelivered(t *testing.T) {
 				}
 			})
 		}
-		<-time.After(time.Duration(20+rand.IntN(400)) * time.Millisecond)
+		<-time.After(time.Duration(100+rand.IntN(1200)) * time.Millisecond)
 		k.kill()
 		wg.Wait()
 	}

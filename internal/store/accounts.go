@@ -44,7 +44,7 @@ func (s *Store) CreateAccount(ctx context.Context, name, planName string) (billi
 	}
 	id := billing.NewID("acc")
 	fingerprints := make([]byte, 32)
-	rand.Read(fingerprints) //nolint:errcheck // it never fails: it ends the program instead
+	_, _ = rand.Read(fingerprints) // it never fails: it ends the program instead
 	_, err = s.db.ExecContext(ctx, `INSERT INTO accounts (id, name, status, status_reason, plan, webhook_url, webhook_secret,
 		fingerprint_key, created_at) VALUES ($1, $2, 'active', '', $3, '', $4, $5, `+s.nowSQL()+`)`,
 		id, name, plan.Name, newWebhookSecret(), fingerprints)
@@ -60,7 +60,7 @@ func (s *Store) CreateAccount(ctx context.Context, name, planName string) (billi
 // newWebhookSecret is a secret as Standard Webhooks writes it: whsec_ and 32 random bytes in base64.
 func newWebhookSecret() string {
 	secret := make([]byte, 32)
-	rand.Read(secret) //nolint:errcheck // it never fails: it ends the program instead
+	_, _ = rand.Read(secret) // it never fails: it ends the program instead
 	return "whsec_" + base64.StdEncoding.EncodeToString(secret)
 }
 

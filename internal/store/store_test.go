@@ -94,7 +94,7 @@ func admin(statement string) error {
 	if err != nil {
 		return err
 	}
-	defer db.Close() //nolint:errcheck // a connection for one statement
+	defer db.Close()
 	_, err = db.Exec(statement)
 	return err
 }
