@@ -151,6 +151,10 @@ func TestABodyWithoutAKeyIsNotRead(t *testing.T) {
 
 func TestUnknownAddresses(t *testing.T) {
 	r := newRig(t)
+	r.problem("not_found", "MADEUP", "/read", "")
+	if log := r.log.String(); !strings.Contains(log, `"method":"other"`) || strings.Contains(log, "MADEUP") {
+		t.Errorf("log: %s", log)
+	}
 	r.problem("not_found", "GET", "/nothing", "")
 	p, answer := r.problem("not_found", "DELETE", "/read", "")
 	if answer.Header.Get("Allow") == "" || !strings.Contains(p.Detail, "POST") {

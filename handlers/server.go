@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -217,11 +218,16 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
+var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
+
 func (s *Server) record(c echo.Context, call *call, began time.Time) {
 	e := &call.entry
 	e.Route, e.Status, e.Duration = c.Path(), c.Response().Status, s.now().Sub(began)
 	if e.Route == "" || e.Code == "not_found" && !strings.Contains(e.Route, ":") {
 		e.Route = "unknown"
+	}
+	if !slices.Contains(methods, e.Method) {
+		e.Method = "other" // clients may make methods up, and each would be a series of its own
 	}
 	s.metrics.Request(*e)
 	telemetry.Log(c.Request().Context(), s.log, *e)

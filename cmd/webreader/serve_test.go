@@ -433,6 +433,25 @@ func noCanary(t *testing.T, dir string, texts ...string) {
 	}
 }
 
+// When the charge cannot be written after the page was handed over, the customer has the page whole
+// and the house pays.
+func TestServeSettlementFails(t *testing.T) {
+	s := newServed(t)
+	s.web.Page("a.test", "/", origintest.Article("A title"))
+	s.web.Before(func(r origintest.Request) {
+		if r.Path == "/" {
+			s.prepare("break")
+		}
+	})
+	if got := s.read("http://a.test/"); got.status != 200 || got.Markdown == "" || !strings.HasSuffix(got.text, "}") {
+		t.Errorf("%d %s", got.status, got.text)
+	}
+	s.stop()
+	if log := s.out.String(); !strings.Contains(log, "settle after the hand-over") {
+		t.Errorf("log: %s", log)
+	}
+}
+
 // A client that goes away before the page came is not charged, and the read ends.
 func TestServeClientGone(t *testing.T) {
 	s := newServed(t)
