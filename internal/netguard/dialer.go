@@ -66,7 +66,7 @@ func (d *Dialer) DialContext(ctx context.Context, _, address string) (net.Conn, 
 }
 
 // Dial connects to address, "host:port" of a URL, by the exit of country. Its error is or wraps one of
-// ErrNotAllowed, ErrResolve, ErrConnect, ErrNoExit or the context's error.
+// ErrNotAllowed, ErrResolve, ErrConnect (with ErrExit behind a proxy) or ErrNoExit.
 func (d *Dialer) Dial(ctx context.Context, country, address string) (*Conn, error) {
 	if !d.HasExit(country) {
 		return nil, fmt.Errorf("%w: %q", ErrNoExit, country)
@@ -144,7 +144,7 @@ func (d *Dialer) recheck(real string, judged netip.AddrPort) error {
 // connectError keeps the context's error apart from the network's.
 func connectError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return fmt.Errorf("%w: %w", ErrConnect, ctx.Err())
+		return fmt.Errorf("%w: %w: %w", ErrConnect, err, ctx.Err())
 	}
 	return fmt.Errorf("%w: %w", ErrConnect, err)
 }

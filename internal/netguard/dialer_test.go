@@ -269,7 +269,7 @@ func TestAProxyThatRefusesOrHangsIsNoConnection(t *testing.T) {
 		"hangs":   {Scheme: "http", Host: silent}, "hangs in SOCKS": {Scheme: "socks5", Host: silent}, "down": {Scheme: "http", Host: "127.0.0.1:1"},
 	} {
 		d, _ := New(Config{Egress: map[string]*url.URL{"nl": exit}, ConnectTimeout: 100 * time.Millisecond})
-		if _, err := d.Dial(t.Context(), "nl", "8.8.8.8:443"); !errors.Is(err, ErrConnect) {
+		if _, err := d.Dial(t.Context(), "nl", "8.8.8.8:443"); !errors.Is(err, ErrConnect) || !errors.Is(err, ErrExit) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

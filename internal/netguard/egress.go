@@ -28,7 +28,7 @@ func (d *Dialer) connectBy(ctx context.Context, exit *url.URL, site netip.AddrPo
 		c, err = byConnect(ctx, exit, site)
 	}
 	if err != nil {
-		return nil, connectError(ctx, err)
+		return nil, connectError(ctx, fmt.Errorf("%w: %w", ErrExit, err))
 	}
 	return c, nil
 }

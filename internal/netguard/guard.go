@@ -24,6 +24,8 @@ var (
 	ErrResolve = errors.New("netguard: name does not resolve")
 	// ErrConnect: nothing answers at the address, or at the exit.
 	ErrConnect = errors.New("netguard: no connection")
+	// ErrExit: the exit of a country fails, which says nothing about the site. It comes with ErrConnect.
+	ErrExit = errors.New("netguard: the exit fails")
 	// ErrNoExit: no exit is set up for the country.
 	ErrNoExit = errors.New("netguard: no exit in that country")
 )

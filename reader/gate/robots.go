@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/webreaderapi/webreader/internal/fault"
+	"github.com/webreaderapi/webreader/internal/netguard"
 	"github.com/webreaderapi/webreader/policy"
 	"github.com/webreaderapi/webreader/policy/refusal"
 	"github.com/webreaderapi/webreader/policy/signals"
@@ -201,7 +202,7 @@ func (r *reading) control(ctx context.Context, t policy.Target, old RobotsCopy, 
 
 // fatal tells a failure of the read from one of the site. Only the latter is a fact about robots.txt.
 func fatal(ctx context.Context, err error, hops int) bool {
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || errors.Is(err, netguard.ErrExit) {
 		return true
 	}
 	switch fault.Of(err) {
