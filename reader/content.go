@@ -50,32 +50,46 @@ func shortType(kind string) string {
 	return short(kind)
 }
 
-// composeHTML finds the main content and writes it.
+// composeHTML finds the main content and writes it. A page without one that shows some text is given
+// as it is shown.
 func composeHTML(ctx context.Context, t *dom.Tree, base *url.URL, o plan) (content, error) {
-	meta := extract.Metadata(t, base)
-	keep, hidden, err := choose(ctx, t, base, o)
-	if err != nil {
-		return content{}, err
+	c := content{meta: extract.Metadata(t, base)}
+	err := c.compose(ctx, t, base, o, !o.mainOnly())
+	if err == nil && c.empty() && o.mainOnly() && len(o.include) == 0 {
+		err = c.compose(ctx, t, base, o, true)
 	}
-	c := content{meta: meta, hidden: hidden}
+	return c, err
+}
+
+// empty is true when there is nothing to hand over.
+func (c *content) empty() bool {
+	return strings.TrimSpace(c.written.Markdown) == "" && !c.written.Truncated
+}
+
+func (c *content) compose(ctx context.Context, t *dom.Tree, base *url.URL, o plan, full bool) error {
+	keep, hidden, err := choose(ctx, t, base, o, full)
+	if err != nil {
+		return err
+	}
+	c.hidden = hidden
 	options := markdown.Options{
-		Base: base, Links: o.Links, Images: o.Images, MaxTokens: o.MaxTokens, Title: meta.Title,
+		Base: base, Links: o.Links, Images: o.Images, MaxTokens: o.MaxTokens, Title: c.meta.Title,
 		Collect: o.wants(FormatLinks) || o.wants(FormatImages), NoTokens: o.noTokens,
 	}
 	if ctx.Err() != nil {
-		return content{}, ctx.Err()
+		return ctx.Err()
 	}
 	c.written = markdown.Render(t, keep, options)
 	c.text = markdown.Text(t, keep, options)
 	if o.wants(FormatHTML) {
 		c.html = markdown.HTML(t, keep, options)
 	}
-	return c, ctx.Err()
+	return ctx.Err()
 }
 
 // choose says which nodes are kept: those that the caller's selectors name, or the main content, less
 // what the caller excludes.
-func choose(ctx context.Context, t *dom.Tree, base *url.URL, o plan) (keep dom.Set, hidden int, err error) {
+func choose(ctx context.Context, t *dom.Tree, base *url.URL, o plan, full bool) (keep dom.Set, hidden int, err error) {
 	var page selectable
 	if len(o.include)+len(o.exclude) > 0 {
 		page = newSelectable(t)
@@ -87,7 +101,7 @@ func choose(ctx context.Context, t *dom.Tree, base *url.URL, o plan) (keep dom.S
 		}
 		keep, hidden = shownBelow(t, found)
 	} else {
-		c := extract.Extract(t, base, extract.Options{Full: !o.mainOnly(), Engine: o.engine})
+		c := extract.Extract(t, base, extract.Options{Full: full, Engine: o.engine})
 		keep, hidden = c.Keep, c.HiddenRemoved
 	}
 	if len(o.exclude) > 0 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"strings"
 
 	"github.com/webreaderapi/webreader/internal/fault"
 	"github.com/webreaderapi/webreader/reader/dom"
@@ -45,7 +44,7 @@ func Convert(ctx context.Context, s Source, options Options) (Page, error) {
 	if err != nil {
 		return Page{}, err
 	}
-	if strings.TrimSpace(c.written.Markdown) == "" && !c.written.Truncated {
+	if c.empty() {
 		return Page{}, empty(gate.Page{}, o)
 	}
 	p := Page{ContentType: "text/html", Warnings: []string{}}

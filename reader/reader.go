@@ -14,6 +14,7 @@ import (
 	"github.com/webreaderapi/webreader/internal/fault"
 	"github.com/webreaderapi/webreader/policy"
 	"github.com/webreaderapi/webreader/reader/gate"
+	"github.com/webreaderapi/webreader/reader/markdown"
 )
 
 // DefaultTimeout is how long a read may take as a whole.
@@ -175,7 +176,7 @@ func (d *Document) fill(ctx context.Context, req Request, p gate.Page, o plan) e
 	if err != nil {
 		return err
 	}
-	if strings.TrimSpace(c.written.Markdown) == "" && !c.written.Truncated {
+	if c.empty() {
 		return empty(p, o)
 	}
 	out := &d.page
@@ -212,11 +213,24 @@ func (p *Page) write(c content, o plan) {
 		p.HTML = c.html
 	}
 	if o.wants(FormatLinks) {
-		p.Links = c.written.Links
+		p.Links = once(c.written.Links, func(l markdown.Link) string { return l.URL })
 	}
 	if o.wants(FormatImages) {
-		p.Images = c.written.Images
+		p.Images = once(c.written.Images, func(i markdown.Image) string { return i.URL })
 	}
+}
+
+// once keeps the first of all with the same address.
+func once[T any](all []T, address func(T) string) []T {
+	seen := make(map[string]bool, len(all))
+	kept := all[:0:0]
+	for _, one := range all {
+		if a := address(one); !seen[a] {
+			seen[a] = true
+			kept = append(kept, one)
+		}
+	}
+	return kept
 }
 
 // longExcerpt is the most characters of an excerpt.
