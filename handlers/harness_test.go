@@ -27,6 +27,7 @@ type rig struct {
 	server *Server
 	url    string
 	http   *http.Client
+	web    *httptest.Server
 	log    *lockedBuffer
 	rooms  *standIns
 }
@@ -136,7 +137,7 @@ func newRig(t *testing.T, change ...func(*Config, *standIns)) *rig {
 	web.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
 	web.Start()
 	t.Cleanup(web.Close)
-	r := &rig{T: t, server: server, url: web.URL, log: log, rooms: rooms}
+	r := &rig{T: t, server: server, url: web.URL, web: web, log: log, rooms: rooms}
 	r.http = &http.Client{Transport: openapitest.Transport(t, web.Client().Transport)}
 	return r
 }
@@ -188,6 +189,13 @@ func (r *rig) problem(code, method, path, body string, header ...string) (Proble
 		r.Errorf("%s %s: a problem without its members: %s", method, path, text)
 	}
 	return p, answer
+}
+
+// logged is the log once all requests are over: a line is written after its answer. The server is
+// stopped then.
+func (r *rig) logged() string {
+	r.web.Close()
+	return r.log.String()
 }
 
 // lockedBuffer can be written to and read by several goroutines.

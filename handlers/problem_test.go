@@ -111,7 +111,7 @@ func TestAnInternalErrorIsLoggedWithoutAddresses(t *testing.T) {
 		}
 	})
 	r.problem("internal", "POST", "/read", `{"url":"https://site.test/private?token=hush"}`)
-	log := r.log.String()
+	log := r.logged()
 	if !strings.Contains(log, "the cause") || strings.Contains(log, "hush") || strings.Contains(log, "/private") || strings.Count(log, "\n") != 1 {
 		t.Errorf("log: %s", log)
 	}
@@ -125,7 +125,7 @@ func TestAPanicEndsOneRequestOnly(t *testing.T) {
 	if answer, _ := r.do("GET", "/healthz", ""); answer.StatusCode != 200 {
 		t.Errorf("after a panic /healthz says %d", answer.StatusCode)
 	}
-	if log := r.log.String(); strings.Contains(log, "text of a page") || !strings.Contains(log, "problem_test.go") && !strings.Contains(log, "handlers.") {
+	if log := r.logged(); strings.Contains(log, "text of a page") || !strings.Contains(log, "problem_test.go") && !strings.Contains(log, "handlers.") {
 		t.Errorf("log: %s", log)
 	}
 }
