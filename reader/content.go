@@ -19,6 +19,7 @@ type content struct {
 	text    string // for the fingerprint, and the format text
 	html    string
 	hidden  int
+	keep    dom.Set // of an HTML page: the nodes of the content
 }
 
 // compose makes the content of an answer by its media type.
@@ -34,7 +35,7 @@ func compose(ctx context.Context, p gate.Page, o plan) (content, error) {
 	case kind == "application/xml" || kind == "text/xml" || strings.HasSuffix(kind, "+xml"):
 		return composeFenced("xml", p.Body, o), nil
 	case kind == "text/plain":
-		return composeText(plain(string(p.Body)), o), nil
+		return composeText(markdown.Sanitize([]byte(plain(string(p.Body))), base), o), nil
 	default:
 		return content{}, &fault.Error{
 			Kind: fault.UnsupportedContent, TargetStatus: p.Status,

@@ -25,8 +25,8 @@ type Page struct {
 	Markdown      string           `json:"markdown,omitempty"`
 	Text          string           `json:"text,omitempty"`
 	HTML          string           `json:"html,omitempty"`
-	Links         []markdown.Link  `json:"links,omitempty"`
-	Images        []markdown.Image `json:"images,omitempty"`
+	Links         []markdown.Link  `json:"links,omitzero"`
+	Images        []markdown.Image `json:"images,omitzero"`
 	Fingerprint   string           `json:"fingerprint,omitempty"`
 	Unchanged     bool             `json:"unchanged,omitempty"`
 	Tokens        int              `json:"tokens"`

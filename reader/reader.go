@@ -5,6 +5,7 @@ package reader
 
 import (
 	"context"
+	"crypto/hmac"
 	"errors"
 	"runtime"
 	"slices"
@@ -68,6 +69,11 @@ type Request struct {
 	Turn        gate.Turn
 	FreshRobots bool
 	Within      func(policy.Target) bool
+	// KnownBody is Document.BodyDigest of the visit before: an equal body ends the read there, unchanged.
+	KnownBody []byte
+	// Trace asks for the page's blocks, links and feeds. A page without text is then a document too, at
+	// no charge: it may have links.
+	Trace bool
 }
 
 // Read reads one page. Its error is a *fault.Error: of the gate's when the page may not be or could
@@ -135,6 +141,11 @@ func (r *Reader) make(ctx context.Context, req Request, page gate.Page, verdict 
 	d := &Document{page: pageOf(req, page, verdict), verdict: verdict, validators: page.Validators}
 	d.receipt = Receipt{outcome: Delivered, units: 1, host: page.Target.Host(), at: page.FetchedAt}
 	if page.NotModified {
+		d.unchanged(o.IfFingerprint)
+		return d, nil
+	}
+	d.body = bodyDigest(req.FingerprintKey, page.Body)
+	if len(req.KnownBody) > 0 && hmac.Equal(req.KnownBody, d.body) {
 		d.unchanged(o.IfFingerprint)
 		return d, nil
 	}
@@ -223,7 +234,7 @@ func (p *Page) write(c content, o plan) {
 // once keeps the first of all with the same address.
 func once[T any](all []T, address func(T) string) []T {
 	seen := make(map[string]bool, len(all))
-	kept := all[:0:0]
+	kept := make([]T, 0, len(all))
 	for _, one := range all {
 		if a := address(one); !seen[a] {
 			seen[a] = true

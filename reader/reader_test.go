@@ -462,9 +462,9 @@ func TestASealedPageOpensWithTheCustomersKeyOnly(t *testing.T) {
 
 func TestConvertNeedsNoSite(t *testing.T) {
 	raw := strings.Replace(article, "<head>", "<head><meta charset=iso-8859-1>", 1)
-	raw = strings.Replace(raw, "crane", "gr\xfae", 1)
+	raw = strings.ReplaceAll(raw, "spring", "m\xe1jus")
 	p, err := reader.Convert(t.Context(), reader.Source{Body: []byte(raw), Raw: true}, reader.Options{})
-	if err != nil || !strings.Contains(p.Markdown, "grúe") {
+	if err != nil || !strings.Contains(p.Markdown, "next május") {
 		t.Errorf("got %v, %q", err, p.Markdown)
 	}
 	if _, err := reader.Convert(t.Context(), reader.Source{Body: []byte(strings.Repeat("<p>a", 200_001))}, reader.Options{}); fault.Of(err) != fault.TooLarge {
@@ -472,5 +472,31 @@ func TestConvertNeedsNoSite(t *testing.T) {
 	}
 	if _, err := reader.Convert(t.Context(), reader.Source{Body: nil}, reader.Options{}); fault.Of(err) != fault.NoContent {
 		t.Errorf("nothing: %v", err)
+	}
+}
+
+func TestPlainTextBringsNoActiveLinks(t *testing.T) {
+	p := serves(t, "text/plain", "See [this](javascript:alert(1)) and [that](https://other.test/x).\n\n  indented,   with   columns\n* item <b>\n").mustRead(t, reader.Options{}).Page()
+	if strings.Contains(p.Markdown, "javascript:") || !strings.Contains(p.Markdown, "https://other.test/x") || !strings.Contains(p.Markdown, "with   columns") {
+		t.Errorf("got %q", p.Markdown)
+	}
+}
+
+func TestMarkdownOfTheSiteIsPassedThroughWithoutItsHTML(t *testing.T) {
+	p := serves(t, "text/markdown", "# The mill\n\nIt <b onclick=x()>ground</b> corn.<!-- secret --> [More](/more) [bad](data:text/html,x)\n").mustRead(t, reader.Options{}).Page()
+	for _, gone := range []string{"<b", "secret", "data:"} {
+		if strings.Contains(p.Markdown, gone) {
+			t.Errorf("%q is still in %q", gone, p.Markdown)
+		}
+	}
+	if p.Title != "The mill" || !strings.Contains(p.Markdown, "https://town.test/more") {
+		t.Errorf("title %q, %q", p.Title, p.Markdown)
+	}
+}
+
+func TestAskedForLinksAreAListEvenIfEmpty(t *testing.T) {
+	p := serves(t, "text/html", "<body><p>"+sentence+sentence+"</p></body>").mustRead(t, reader.Options{Formats: []string{"links"}}).Page()
+	if got := mustJSON(t, p); !strings.Contains(got, `"links":[]`) || strings.Contains(got, `"images"`) {
+		t.Errorf("got %s", got)
 	}
 }

@@ -115,7 +115,8 @@ func longestRun(s string, of byte) int {
 	return longest
 }
 
-// plain is a text file as Markdown: as it stands, but that nothing in it is taken for HTML.
+// plain is a text file as Markdown: as it stands, but that nothing in it is taken for HTML. Links in it
+// are made safe as in Markdown.
 func plain(text string) string {
 	text = printable(text)
 	var b strings.Builder
