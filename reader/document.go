@@ -19,6 +19,8 @@ type Document struct {
 	receipt    Receipt
 	verdict    policy.Verdict
 	validators gate.Validators
+	trace      Trace
+	body       []byte // keyed digest
 }
 
 const shown = "[document]"

@@ -69,11 +69,11 @@ type Request struct {
 	Turn        gate.Turn
 	FreshRobots bool
 	Within      func(policy.Target) bool
-	// KnownBody is Document.BodyDigest of the visit before: an equal body ends the read there, unchanged.
-	KnownBody []byte
-	// Trace asks for the page's blocks, links and feeds. A page without text is then a document too, at
-	// no charge: it may have links.
+	// Trace asks for the page's blocks, links and feeds, and for its body's digest. A page without text is
+	// then a document too, at no charge: it may have links.
 	Trace bool
+	// KnownBody is Document.BodyDigest of a visit before: an equal body ends a traced read there, unchanged.
+	KnownBody []byte
 }
 
 // Read reads one page. Its error is a *fault.Error: of the gate's when the page may not be or could
@@ -144,7 +144,9 @@ func (r *Reader) make(ctx context.Context, req Request, page gate.Page, verdict 
 		d.unchanged(o.IfFingerprint)
 		return d, nil
 	}
-	d.body = bodyDigest(req.FingerprintKey, page.Body)
+	if req.Trace {
+		d.body = bodyDigest(req.FingerprintKey, page.Body)
+	}
 	if len(req.KnownBody) > 0 && hmac.Equal(req.KnownBody, d.body) {
 		d.unchanged(o.IfFingerprint)
 		return d, nil
