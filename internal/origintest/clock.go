@@ -95,6 +95,13 @@ func (c *Clock) Next() (time.Time, bool) {
 	return time.Time{}, false
 }
 
+// Timers is how many timers are pending, those included that nobody listens to any more.
+func (c *Clock) Timers() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.timers)
+}
+
 // AwaitTimers waits, in real time, until at least n timers are pending.
 func (c *Clock) AwaitTimers(t testing.TB, n int) {
 	t.Helper()

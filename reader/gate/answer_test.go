@@ -180,7 +180,7 @@ func TestASuspensionCutsABodyBeingRead(t *testing.T) {
 	w.web.Before(func(r origintest.Request) {
 		if r.Path == "/x" {
 			w.people.set(policy.StandingSuspended)
-			go func() { w.clock.AwaitTimers(t, 1); w.clock.Advance(time.Second) }()
+			go func() { w.clock.AwaitTimers(t, 2); w.clock.Advance(time.Second) }() // the polls of robots.txt and of the page
 		}
 	})
 	_, _, err := w.Get(t.Context(), w.ask(t, "http://a.test/x"))
