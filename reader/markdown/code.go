@@ -74,6 +74,15 @@ func (w *writer) span(line []byte) {
 		return
 	}
 	w.sync('`')
+	if w.codeEnd > 0 && w.codeEnd == len(w.buf) {
+		if len(w.buf)-w.codeAt > 4096 {
+			w.buf = append(w.buf, ' ')
+		} else {
+			line = append(w.reopen(), line...) // two spans side by side would be read as one with backticks in it
+		}
+	}
+	w.codeAt = len(w.buf)
+	defer func() { w.codeEnd = len(w.buf) }()
 	ticks := tickRun(line)
 	pad := line[0] == '`' || line[len(line)-1] == '`'
 	w.literal = 0
@@ -90,6 +99,18 @@ func (w *writer) span(line []byte) {
 	for range ticks {
 		w.buf = append(w.buf, '`')
 	}
+}
+
+// reopen takes the code span that ends the buffer out of it and gives its text.
+func (w *writer) reopen() []byte {
+	old := append([]byte(nil), w.buf[w.codeAt:]...)
+	w.buf = w.buf[:w.codeAt]
+	n := run(old, '`')
+	old = old[n : len(old)-n]
+	if len(old) > 2 && old[0] == ' ' && old[len(old)-1] == ' ' {
+		old = old[1 : len(old)-1]
+	}
+	return old
 }
 
 // tickRun is the least length of a run of backticks that line does not have.

@@ -50,7 +50,7 @@ func (w *writer) pop() { w.wants = w.wants[:len(w.wants)-1] }
 // sync brings the buffer to the point where a character next can be written: marks no longer wanted
 // are closed, a waiting break or blank is written, wanted marks are opened.
 func (w *writer) sync(next rune) {
-	if w.breaks > 1 && w.heading == 0 && w.cell == nil {
+	if w.breaks > 1 && w.heading == 0 && w.cell == nil && !w.inLink() {
 		w.flush()
 	}
 	same := 0
@@ -104,7 +104,7 @@ func (w *writer) breakTag() string {
 
 // close closes the open marks from the last down to index from; after is the character behind them.
 func (w *writer) close(from int, after rune) {
-	before, inRun := rune(0), false
+	before, inRun := rune(0), false // inRun: a run of asterisks ends the buffer, before is what stands before it
 	for i := len(w.open) - 1; i >= from; i-- {
 		m := w.open[i]
 		if m.wide == 0 {
@@ -115,18 +115,17 @@ func (w *writer) close(from int, after rune) {
 			inRun = false
 			continue
 		}
-		if !inRun {
+		if !inRun || m.kind == markStrike {
 			before = w.last()
 		}
 		follow := after
 		for j := i - 1; j >= from; j-- {
-			if w.open[j].wide == 0 || w.open[j].kind == markStrong || w.open[j].kind == markEm {
-				continue
+			if w.open[j].wide > 0 && !w.open[j].kind.delimits() {
+				follow = '<'
+				break
 			}
-			follow = '<'
-			break
 		}
-		if punctuation(before) && !blankRune(follow) && !surePunctuation(follow) {
+		if punctuation(before) && !blankRune(follow) && !surePunctuation(follow) || m.kind == markStrike && (before == '~' || follow == '~') {
 			w.buf = append(w.buf[:m.pos], w.buf[m.pos+m.wide:]...)
 			continue
 		}
@@ -180,14 +179,40 @@ func (w *writer) canOpen(i int, next rune) bool {
 			break
 		}
 	}
-	prev := w.last()
-	if n := len(w.open); n > 0 && w.open[n-1].wide > 0 && w.open[n-1].pos+w.open[n-1].wide == len(w.buf) {
-		return !punctuation(follow) || w.open[n-1].kind != k // a run of openings: the first of them was judged
+	prev := w.beforeRun()
+	if k == markStrike && (prev == '~' || follow == '~' || w.tilde) {
+		return false
 	}
-	if c := closing[k][0]; w.literal == 0 && len(w.buf) > 0 && w.buf[len(w.buf)-1] == c {
+	if k != markStrike && !blankRune(prev) && w.starOpen() {
+		return false // inside of another and not behind a blank: it could as well close that
+	}
+	if n := len(w.open); w.literal == 0 && len(w.buf) > 0 && w.buf[len(w.buf)-1] == closing[k][0] && (n == 0 || w.open[n-1].wide == 0 || w.open[n-1].pos+w.open[n-1].wide != len(w.buf)) {
 		return false // it would melt into the marks just closed
 	}
 	return !punctuation(follow) || blankRune(prev) || surePunctuation(prev)
+}
+
+// beforeRun is the character before the openings that end the buffer: one of them may yet be taken
+// back, so that none may count on another.
+func (w *writer) beforeRun() rune {
+	at := len(w.buf)
+	for n := len(w.open) - 1; n >= 0 && w.open[n].pos+w.open[n].wide == at && (w.open[n].wide == 0 || w.open[n].kind.delimits()); n-- {
+		at = w.open[n].pos
+	}
+	if at == 0 {
+		return ' '
+	}
+	r, _ := utf8.DecodeLastRune(w.buf[:at])
+	return r
+}
+
+func (w *writer) starOpen() bool {
+	for _, m := range w.open {
+		if m.wide > 0 && m.kind < markStrike {
+			return true
+		}
+	}
+	return false
 }
 
 // last is the last character of the line in the buffer; a blank at its start.
@@ -249,6 +274,12 @@ func (w *writer) text(s string) {
 	if i == len(s) {
 		return
 	}
+	end := len(s)
+	for blank(s[end-1]) {
+		end-- // so that a character at the end of s knows that anything may follow
+	}
+	ends := end < len(s)
+	s = s[:end]
 	first, _ := utf8.DecodeRuneInString(s[i:])
 	w.sync(first)
 	if w.literal == ']' && (first == '(' || first == '[') {
@@ -297,12 +328,14 @@ func (w *writer) text(s string) {
 		}
 		if !w.plain && w.escapes(s, i, inURL) {
 			w.buf = append(w.buf, '\\')
+			inURL = false
 		}
 		from = i
 		i++
 	}
 	w.buf = append(w.buf, s[from:]...)
 	w.literal = 0
+	w.space = w.space || ends
 	if !w.space && len(w.buf) > 0 {
 		w.literal = w.buf[len(w.buf)-1]
 		if n := len(w.buf); n > 1 && w.buf[n-2] == '\\' {
@@ -358,9 +391,11 @@ func (w *writer) startsURL(s string, i int) bool {
 	return false
 }
 
-func (w *writer) inLink() bool {
+func (w *writer) inLink() bool { return w.wanted(markLink) }
+
+func (w *writer) wanted(k markKind) bool {
 	for _, m := range w.wants {
-		if m.kind == markLink {
+		if m.kind == k {
 			return true
 		}
 	}
@@ -391,14 +426,18 @@ func (w *writer) escapes(s string, i int, inURL bool) bool {
 	case '$':
 		return w.facts.math
 	case '*':
-		return !inURL && !(w.blankBefore(s, i) && known && blank(next))
+		return !(w.blankBefore(s, i) && known && blank(next))
 	case '_':
 		if inURL || w.blankBefore(s, i) && known && blank(next) {
 			return false
 		}
 		return !known || !alnum(next) || !w.wordBefore(s, i)
 	case '~':
-		return !inURL && (next == '~' || !w.blankBefore(s, i) || !known)
+		if known && !w.wanted(markStrike) && !w.tilde && (inURL && alnum(next) && i > 0 && s[i-1] == '/' || next >= '0' && next <= '9' && w.blankBefore(s, i)) {
+			w.tilde = true // one alone, as in "~5 km", strikes nothing, so nothing else may be struck beside it
+			return false
+		}
+		return !(known && blank(next) && w.blankBefore(s, i))
 	}
 	return false
 }

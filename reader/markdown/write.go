@@ -34,6 +34,9 @@ type writer struct {
 	space    bool // a blank is owed before the next word
 	breaks   int  // line breaks owed
 	literal  byte // the last byte of buf when it is text and not a mark
+	tilde    bool // a tilde of the text stands in buf as it is
+	codeAt   int  // where in buf the code span begins that ends at codeEnd
+	codeEnd  int
 	brackets bool // every bracket is escaped: reference links are in use
 	stripped int
 
@@ -329,7 +332,7 @@ func (w *writer) ordinal(n dom.ID) bool {
 // flush ends the paragraph in the buffer and writes it where it belongs.
 func (w *writer) flush() {
 	w.close(0, ' ')
-	w.space, w.breaks, w.literal = false, 0, 0
+	w.space, w.breaks, w.literal, w.tilde, w.codeEnd = false, 0, 0, false, 0
 	if k := len(w.wants); k > 0 && len(w.buf) > 0 {
 		w.linkedOnce()
 	}
@@ -633,8 +636,11 @@ func (w *writer) enterItem(n dom.ID) bool {
 		w.prefix = marker
 		return true
 	}
-	if l.items > 0 && !l.loose {
+	switch {
+	case l.items > 0 && !l.loose:
 		w.gap = min(w.gap, 1)
+	case l.items == 0 && l.ordered && marker[:2] != "1." && marker[:2] != "1)":
+		w.gap = min(2*w.gap, 2) // only a list that begins with 1 may follow directly on a paragraph
 	}
 	l.items++
 	w.pushItem(n, frame{marker: marker, indent: spaces(len(marker)), item: true})
@@ -653,8 +659,14 @@ func (w *writer) pushItem(n dom.ID, f frame) {
 	}
 	w.after(n, func(w *writer, _ dom.ID) {
 		w.endBlock()
-		if f := w.frames[len(w.frames)-1]; f.blocks > 1 && len(w.lists) > 0 {
-			w.lists[len(w.lists)-1].loose = true
+		if len(w.lists) == 0 {
+			return
+		}
+		l := &w.lists[len(w.lists)-1]
+		if f := w.frames[len(w.frames)-1]; f.blocks > 1 {
+			l.loose = true
+		} else if !f.started {
+			l.items--
 		}
 	})
 }
