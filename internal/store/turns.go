@@ -16,6 +16,9 @@ import (
 
 var _ gate.Turns = (*Store)(nil)
 
+// claimTime is how long one try to lease rows may take.
+const claimTime = 10 * time.Second
+
 // endTime is how long giving a turn back may take. Where it fails, the lease's end gives it back.
 const endTime = 5 * time.Second
 
@@ -36,6 +39,9 @@ func (s *Store) Take(ctx context.Context, keys []gate.Key, until time.Time) (gat
 	defer w.leave(0)
 	for {
 		if err := w.enter(ctx); err != nil {
+			return nil, err
+		}
+		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		t, err := w.claim(ctx)
@@ -199,7 +205,10 @@ func (w *wait) leave(n int) {
 }
 
 // tryClaim leases all keys' rows, or none: then it answers the key that is not ready and for how long.
+// It is not broken off with ctx: what was leased then would stay so until the lease's end.
 func (s *Store) tryClaim(ctx context.Context, keys []gate.Key) (*turn, gate.Key, readiness, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimTime)
+	defer cancel()
 	t := &turn{s: s, deadline: s.clock.Now().Add(s.lease)}
 	var missed gate.Key
 	var r readiness
@@ -255,7 +264,8 @@ func (s *Store) gap(key gate.Key) int64 {
 
 // claimRow leases a row when it is ready. The gap is kept to the write of the request before,
 // whatever gap its maker kept; a request of the same read that goes free of the gap waits for the one
-// in flight and for a pause only. It is sql.ErrNoRows when the row is not ready.
+// in flight and for a pause only. It is sql.ErrNoRows when the row is not ready. A gap longer than the
+// lease counts as the lease: whoever dies may have written its request.
 func (s *Store) claimRow(ctx context.Context, q querier, key gate.Key) (lease int64, err error) {
 	now := s.nowSQL()
 	ready := "hosts.ready_at <= " + now + " AND hosts.written_at + $3 <= " + now
@@ -266,7 +276,7 @@ func (s *Store) claimRow(ctx context.Context, q querier, key gate.Key) (lease in
 		VALUES ($1, `+now+` + $2, 1, 1, 0, 0, `+now+`)
 		ON CONFLICT (host) DO UPDATE SET ready_at = `+now+` + $2, leased = 1, lease = hosts.lease + 1, used_at = `+now+`
 		WHERE `+ready+` AND hosts.paused_until <= `+now+` RETURNING lease`,
-		key.Name, s.lease.Milliseconds(), s.gap(key)).Scan(&lease)
+		key.Name, max(s.lease.Milliseconds(), s.gap(key)), s.gap(key)).Scan(&lease)
 	return lease, err
 }
 
@@ -387,6 +397,6 @@ func (s *Store) ago(written time.Time) int64 {
 
 // SweepHosts deletes rows that nobody needs: no request, pause or queued URL for a day.
 func (s *Store) SweepHosts(ctx context.Context) (int64, error) {
-	return affected(ctx, s.db, `DELETE FROM hosts WHERE host IN (SELECT h.host FROM hosts h WHERE h.pending = 0 AND h.leased = 0
+	return affected(ctx, s.db, `DELETE FROM hosts WHERE host IN (SELECT h.host FROM hosts h WHERE h.pending = 0
 		AND h.used_at < `+s.nowSQL()+` - 86400000 AND h.ready_at <= `+s.nowSQL()+` LIMIT 5000)`)
 }

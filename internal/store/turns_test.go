@@ -121,6 +121,31 @@ func TestTheLeaseOfADeadHolderLapsesAndItsLateEndChangesNothing(t *testing.T) {
 	})
 }
 
+func TestTheDeadMayHaveWrittenTheirRequest(t *testing.T) {
+	withClock(t, func(t *testing.T, s *Store, clock *testClock) {
+		take(t, s, key("site.example", time.Hour), 0)
+		clock.advance(time.Hour - time.Millisecond)
+		wantBusy(t, s, key("site.example", time.Second), 0, time.Second)
+		clock.advance(time.Millisecond)
+		noError(t, take(t, s, key("site.example", time.Second), 0).End(t.Context(), time.Time{}))
+	})
+}
+
+func TestAHangUpLeavesNoLease(t *testing.T) {
+	onEach(t, func(t *testing.T, s *Store) {
+		for i := range 30 {
+			ctx, hangUp := context.WithTimeout(t.Context(), time.Duration(i)*100*time.Microsecond)
+			if turn, err := s.Take(ctx, key("site.example", 0), time.Now().Add(time.Minute)); err == nil {
+				noError(t, turn.End(ctx, time.Time{}))
+			}
+			hangUp()
+			if n := number(t, s, "SELECT COUNT(*) FROM hosts WHERE leased = 1"); n != 0 {
+				t.Fatalf("after a hang-up in %d00 µs the host is leased", i)
+			}
+		}
+	})
+}
+
 func TestATotalIsClaimedWithTheHostOrNotAtAll(t *testing.T) {
 	withClock(t, func(t *testing.T, s *Store, clock *testClock) {
 		both := func(host string) []gate.Key {
