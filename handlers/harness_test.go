@@ -112,18 +112,12 @@ func testProfile() *policy.Profile {
 	return p
 }
 
-func newRig(t *testing.T, change ...func(*Config, *standIns)) *rig {
+func noContent(context.Context, billing.Order, billing.HandOver) error {
+	return fault.New(fault.NoContent, "")
+}
+
+func newServer(t testing.TB, rooms *standIns, config Config, log io.Writer) *Server {
 	t.Helper()
-	rooms := &standIns{principal: billing.Principal{Account: "acc_1", Key: "key_1", Plan: fullPlan()}}
-	rooms.read = func(context.Context, billing.Order, billing.HandOver) error {
-		return fault.New(fault.NoContent, "")
-	}
-	rooms.decide = func(context.Context, gate.Ask) (policy.Verdict, error) { return policy.Verdict{}, nil }
-	config := DefaultConfig()
-	for _, f := range change {
-		f(&config, rooms)
-	}
-	log := &lockedBuffer{}
 	server, err := New(config, Rooms{
 		Meter: rooms, Decider: rooms, Accounts: rooms, Usage: rooms, Idempotency: rooms, Profile: testProfile(),
 		Ready: func(context.Context) error { return rooms.ready }, Now: time.Now,
@@ -132,6 +126,20 @@ func newRig(t *testing.T, change ...func(*Config, *standIns)) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return server
+}
+
+func newRig(t *testing.T, change ...func(*Config, *standIns)) *rig {
+	t.Helper()
+	rooms := &standIns{principal: billing.Principal{Account: "acc_1", Key: "key_1", Plan: fullPlan()}}
+	rooms.read = noContent
+	rooms.decide = func(context.Context, gate.Ask) (policy.Verdict, error) { return policy.Verdict{}, nil }
+	config := DefaultConfig()
+	for _, f := range change {
+		f(&config, rooms)
+	}
+	log := &lockedBuffer{}
+	server := newServer(t, rooms, config, log)
 	web := httptest.NewUnstartedServer(nil)
 	web.Config = server.HTTPServer()
 	web.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
