@@ -82,7 +82,9 @@ type Gate struct {
 	fetcher *fetch.Fetcher
 	flights flights
 	files   files
-	parsing chan struct{} // as many tokens as pages may be parsed at once
+
+	tdmFiles tdmFiles
+	parsing  chan struct{} // as many tokens as pages may be parsed at once
 }
 
 // New makes a Gate.
@@ -233,6 +235,13 @@ func (r *reading) judge(ctx context.Context, t policy.Target) (policy.Case, poli
 		if refusal, ok := errors.AsType[*policy.Refusal](err); ok {
 			return c, refusal.Verdict, nil
 		}
+		return c, policy.Verdict{}, err
+	}
+	c, v, err := r.again(ctx, c)
+	if err != nil || !v.Allowed() || r.ask.Profile.Signals.TDMFile != policy.FetchFile {
+		return c, v, err
+	}
+	if c.Signals.TDMFile, err = r.tdm(ctx, t); err != nil {
 		return c, policy.Verdict{}, err
 	}
 	return r.again(ctx, c)

@@ -193,7 +193,7 @@ func (r *reading) control(ctx context.Context, t policy.Target, old RobotsCopy, 
 	if err != nil {
 		return nil, endUnused(ctx, turn, err)
 	}
-	o := fetch.Options{Accept: "text/plain, */*;q=0.1", MaxBody: MaxRobots, Truncate: true}
+	o := fetch.Options{Accept: "text/plain, application/json;q=0.9, */*;q=0.1", MaxBody: MaxRobots, Truncate: true}
 	if hops == 0 && old.State == RobotsFound {
 		o.ETag, o.LastModified = old.ETag, old.LastModified
 	}

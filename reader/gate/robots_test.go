@@ -299,3 +299,27 @@ func TestAManyStarredRuleCostsNothing(t *testing.T) {
 		t.Errorf("%v after %v", err, time.Since(began))
 	}
 }
+
+func TestTDMRepIsFetchedOncePerHostUnderAProfileThatHeedsIt(t *testing.T) {
+	w := newWorld(t, "webreaderapi")
+	w.web.Handle("a.test", "/.well-known/tdmrep.json", origintest.Body("application/json", `[{"location":"/kept/*","tdm-reservation":1}]`))
+	w.web.Handle("*", "/", origintest.Body("text/html", origintest.Article("x")))
+	if _, _, err := w.get(t, w.ask(t, "http://a.test/kept/1")); err != nil || w.web.Count("a.test", "/.well-known/tdmrep.json") != 0 {
+		t.Errorf("a profile that only reports: %v %v", err, w.web.URLs())
+	}
+	mining := *w.profile
+	mining.Signals.TDM, mining.Signals.TDMFile = policy.RefuseWord, policy.FetchFile
+	w.profile = &mining
+	for range 2 {
+		_, _, err := w.get(t, w.ask(t, "http://a.test/kept/1"))
+		wantFault(t, err, fault.BlockedBySitePolicy, "tdm_reservation", 0)
+		for _, u := range []string{"http://a.test/open", "http://b.test/kept/1"} {
+			if _, _, err := w.get(t, w.ask(t, u)); err != nil {
+				t.Errorf("%s: %v", u, err)
+			}
+		}
+	}
+	if a, b := w.web.Count("a.test", "/.well-known/tdmrep.json"), w.web.Count("b.test", "/.well-known/tdmrep.json"); a != 1 || b != 1 || w.web.Count("a.test", "/kept/1") != 1 {
+		t.Errorf("asked %d and %d times: %v", a, b, w.web.URLs())
+	}
+}
