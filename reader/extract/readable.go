@@ -114,9 +114,11 @@ var unseen = map[atom.Atom]bool{
 // full keeps every node that a person would see.
 func full(t *dom.Tree) Content {
 	c := Content{Type: TypeOther, Keep: dom.NewSet(t)}
+	hidden, count := t.Hidden()
+	c.HiddenRemoved = count
 	n := dom.Root
 	for n != 0 {
-		if unseen[t.Tag(n)] || t.Kind(n) == dom.Comment {
+		if unseen[t.Tag(n)] || t.Kind(n) == dom.Comment || hidden.Has(n) {
 			n = t.After(n, dom.Root)
 			continue
 		}
