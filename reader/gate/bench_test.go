@@ -3,6 +3,8 @@ package gate_test
 import (
 	"context"
 	"fmt"
+	"io"
+	"net"
 	"strings"
 	"syscall"
 	"testing"
@@ -35,8 +37,24 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
+// bare is the least a client can do: what it costs is the origin's part, and the kernel's.
+func bare(b *testing.B, addr string) {
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, "GET /x HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n"); err != nil {
+		b.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, c); err != nil {
+		b.Fatal(err)
+	}
+}
+
 // BenchmarkGet reports the CPU of a read of a 100 KB page with a warm robots.txt, the loopback origin
-// included, beyond the CPU of one parse of that page.
+// included, beyond the CPU of one parse of that page; and beside it what the origin costs by itself over
+// plain HTTP.
 func BenchmarkGet(b *testing.B) {
 	free := *profile(b, "webreaderapi")
 	free.Pace.MinGap = 0
@@ -65,6 +83,11 @@ func BenchmarkGet(b *testing.B) {
 				dom.Parse([]byte(html), dom.Limits{})
 			}
 			parses := cpu() - began
+			began = cpu()
+			for range b.N {
+				bare(b, w.web.Addr())
+			}
+			b.ReportMetric(float64((cpu()-began).Microseconds())/float64(b.N), "µs-origin")
 			b.ReportMetric(float64(len(html))/1000, "KB")
 			b.ReportMetric(float64(parses.Microseconds())/float64(b.N), "µs-parse")
 			b.ReportMetric(float64((reads-parses).Microseconds())/float64(b.N), "µs-beyond")
