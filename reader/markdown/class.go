@@ -65,20 +65,15 @@ func (w *writer) checkbox(n dom.ID) {
 	if t.Attr(n, "type") != "checkbox" || len(w.frames) == 0 || w.plain || w.cell != nil {
 		return
 	}
-	f := w.frames[len(w.frames)-1]
-	if !f.item || f.started || len(w.buf) > 0 {
+	f := &w.frames[len(w.frames)-1]
+	if !f.item || f.started || len(w.buf) > 0 || strings.HasSuffix(f.marker, "] ") {
 		return
 	}
-	w.putBox(t.HasAttr(n, "checked"))
-}
-
-func (w *writer) putBox(checked bool) {
-	if checked {
-		w.raw("[x]")
+	if t.HasAttr(n, "checked") {
+		f.marker += "[x] "
 	} else {
-		w.raw("[ ]")
+		f.marker += "[ ] "
 	}
-	w.space = true
 }
 
 // boxOf is the box of an item that shows its state without an input.
@@ -107,9 +102,9 @@ func (w *writer) boxOf(n dom.ID) string {
 		}
 	}
 	if state == "true" || state == "checked" {
-		return "[x]"
+		return "[x] "
 	}
-	return "[ ]"
+	return "[ ] "
 }
 
 // boxInside looks for an element with the role of a checkbox at the start of an item.

@@ -223,6 +223,7 @@ func (w *writer) codeText(out []byte, n dom.ID, lines bool) []byte {
 	t := w.t
 	start := len(out)
 	owed := false // a line element has ended without a line end after it
+	line := start // where the last line element begins
 	ensure := func() {
 		if len(out) > start && out[len(out)-1] != '\n' {
 			out = append(out, '\n')
@@ -239,7 +240,7 @@ func (w *writer) codeText(out []byte, n dom.ID, lines bool) []byte {
 			case isBlock(t.Tag(at)):
 				owed = true
 			case isLine(t, at):
-				owed = true
+				owed = len(out) == line || out[len(out)-1] != '\n'
 			}
 			at, c = t.Parent(at), t.Next(at)
 			continue
@@ -269,7 +270,7 @@ func (w *writer) codeText(out []byte, n dom.ID, lines bool) []byte {
 				if owed && lines {
 					out = append(out, '\n')
 				}
-				owed = false
+				owed, line = false, len(out)
 			}
 			if t.FirstChild(c) != 0 {
 				at, c = c, t.FirstChild(c)
@@ -398,7 +399,7 @@ func language(t *dom.Tree, pre dom.ID) string {
 		}
 	}
 	at := pre
-	for up := 0; at != 0 && up < 5; up++ {
+	for up := 0; at != 0 && up < 7; up++ {
 		if lang := languageOf(t, at, up == 0); lang != "" {
 			return lang
 		}

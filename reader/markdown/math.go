@@ -20,8 +20,7 @@ func (w *writer) putMath(tex string, display bool) {
 		w.raw(tex)
 		return
 	}
-	tex = strings.ReplaceAll(tex, "$", `\$`)
-	tex = strings.ReplaceAll(tex, `\\$`, `\$`)
+	tex = disarm(tex)
 	if !display || w.cell != nil || w.heading > 0 || w.inLink() {
 		w.raw("$" + tex + "$")
 		return
@@ -32,6 +31,34 @@ func (w *writer) putMath(tex string, display bool) {
 	w.out = append(w.out, tex...)
 	w.out = append(w.out, "$$"...)
 	w.end()
+}
+
+// disarm keeps a formula from ending early and, for readers that know no math, from being a link or
+// a tag: a blank means nothing to TeX.
+func disarm(tex string) string {
+	out := make([]byte, 0, len(tex)+8)
+	for i := 0; i < len(tex); i++ {
+		c := tex[i]
+		switch {
+		case c == '\\' && i+1 < len(tex):
+			out = append(out, c)
+			i++
+			c = tex[i]
+		case c == '$':
+			out = append(out, '\\')
+		case c == '(' && i > 0 && tex[i-1] == ']', c == '[' && i > 0 && tex[i-1] == ']':
+			out = append(out, ' ')
+		case i > 0 && tex[i-1] == '<' && c != ' ':
+			out = append(out, ' ')
+		case c == '`':
+			c = '\''
+		}
+		out = append(out, c)
+	}
+	if k := len(out); k > 0 && out[k-1] == '\\' {
+		out = append(out, ' ')
+	}
+	return string(out)
 }
 
 // unwrapTeX takes off the delimiters and the style that generators put around a formula.

@@ -60,7 +60,8 @@ func numberOrSign(s string) bool {
 	return err == nil && len(s) < 5 || s == "*" || s == "†" || s == "‡" || s == "**"
 }
 
-// findNotes pairs the references with the notes they lead to.
+// findNotes pairs the references with the notes they lead to. A note stands behind its first
+// reference; that tells the two ends of a pair of links apart.
 func (f *facts) findNotes(keep dom.Set, refs []noteRef) {
 	byID := make(map[string][]int, len(refs))
 	for i, r := range refs {
@@ -77,7 +78,7 @@ func (f *facts) findNotes(keep dom.Set, refs []noteRef) {
 		}
 		for _, key := range [...]string{"id", "name"} {
 			if id := f.t.Attr(n, key); id != "" && byID[id] != nil && found[id] == 0 && (key == "id" || f.t.Tag(n) == atom.A) {
-				if def := f.noteOf(n, refs[byID[id][0]]); def != 0 && f.defs[def] == "" && keep.Has(def) {
+				if def := f.noteOf(n, refs[byID[id][0]]); n > refs[byID[id][0]].node && def != 0 && f.defs[def] == "" && keep.Has(def) {
 					found[id] = def
 					f.defs[def] = "?"
 				}
@@ -87,7 +88,7 @@ func (f *facts) findNotes(keep dom.Set, refs []noteRef) {
 	}
 	for _, r := range refs {
 		def := found[r.to]
-		if def == 0 || f.t.Contains(def, r.node) {
+		if def == 0 || def < r.node && !r.sure || f.t.Contains(def, r.node) {
 			continue
 		}
 		label := f.defs[def]

@@ -643,11 +643,7 @@ func (w *writer) enterItem(n dom.ID) bool {
 		w.gap = min(2*w.gap, 2) // only a list that begins with 1 may follow directly on a paragraph
 	}
 	l.items++
-	w.pushItem(n, frame{marker: marker, indent: spaces(len(marker)), item: true})
-	if box := w.boxOf(n); box != "" {
-		w.raw(box)
-		w.space = true
-	}
+	w.pushItem(n, frame{marker: marker + w.boxOf(n), indent: spaces(len(marker)), item: true})
 	return true
 }
 
