@@ -21,6 +21,7 @@ type Document struct {
 	validators gate.Validators
 	trace      Trace
 	body       []byte // keyed digest
+	trail      Trail
 }
 
 const shown = "[document]"

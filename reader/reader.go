@@ -69,6 +69,8 @@ type Request struct {
 	Turn        gate.Turn
 	FreshRobots bool
 	Within      func(policy.Target) bool
+	// Follow fills Document.Trail.
+	Follow bool
 	// Trace asks for the page's blocks, links and feeds, and for its body's digest. A page without text is
 	// then a document too, at no charge: it may have links.
 	Trace bool
@@ -140,6 +142,9 @@ func decided(err error, v policy.Verdict) error {
 func (r *Reader) make(ctx context.Context, req Request, page gate.Page, verdict policy.Verdict, o plan) (*Document, error) {
 	d := &Document{page: pageOf(req, page, verdict), verdict: verdict, validators: page.Validators}
 	d.receipt = Receipt{outcome: Delivered, units: 1, host: page.Target.Host(), at: page.FetchedAt}
+	if req.Follow {
+		d.trail = trailOf(req, page)
+	}
 	if page.NotModified {
 		d.unchanged(o.IfFingerprint)
 		return d, nil
