@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/andybalholm/cascadia"
 	"golang.org/x/net/html"
@@ -29,6 +30,9 @@ var errNoSelector = errors.New("is not a CSS selector, such as main .article or 
 func parseSelectors(s string) ([]selector, error) {
 	if len(s) > longSelector {
 		return nil, fmt.Errorf("is longer than %d bytes", longSelector)
+	}
+	if !utf8.ValidString(s) || !balanced(s) {
+		return nil, errNoSelector
 	}
 	var list []selector
 	parts, _ := splitTop(s, ",")
@@ -79,15 +83,49 @@ func parseSelector(s string) (selector, error) {
 	return sel, nil
 }
 
-func parseCompound(s string) (cascadia.Sel, error) {
+func parseCompound(s string) (compound cascadia.Sel, err error) {
 	if err := checkNested(s); err != nil {
 		return nil, err
 	}
-	compound, err := cascadia.Parse(s)
-	if err != nil {
+	defer func() {
+		// The library reads past the end of some broken selectors (":not(" at the end is one).
+		if recover() != nil {
+			compound, err = nil, errNoSelector
+		}
+	}()
+	if compound, err = cascadia.Parse(s); err != nil {
 		return nil, errNoSelector
 	}
 	return compound, nil
+}
+
+// balanced is true when every bracket, parenthesis and quote is closed.
+func balanced(s string) bool {
+	var open []byte
+	quote := byte(0)
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\\':
+			if i++; i == len(s) {
+				return false
+			}
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		case c == '[' || c == '(':
+			open = append(open, map[byte]byte{'[': ']', '(': ')'}[c])
+		case c == ']' || c == ')':
+			n := len(open) - 1
+			if n < 0 || open[n] != c {
+				return false
+			}
+			open = open[:n]
+		}
+	}
+	return quote == 0 && len(open) == 0
 }
 
 // splitTop cuts s at every separator outside brackets, parentheses and quotes.

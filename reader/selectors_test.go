@@ -53,7 +53,7 @@ func TestSelectorsMeanWhatCSSMeans(t *testing.T) {
 }
 
 func TestWhatIsNoSelectorIsRefused(t *testing.T) {
-	for _, s := range []string{"", " ", ",", "p,", ",p", "p,,a", "> p", "p >", "p > > a", "p[", "p:nope", "::before x", "p:not(a b)", "p:has(:not(a))", "a:has(:has(:has(p)))", strings.Repeat("p ", 600), strings.Repeat("a ", 30)} {
+	for _, s := range []string{"", " ", ",", "p,", ",p", "p,,a", "> p", "p >", "p > > a", "p[", ":not(", "p:has(", "a[b", "a[b=\"c]", "a)", "a(b]", "a\\", "\xae", "p:nope", "::before x", "p:not(a b)", "p:has(:not(a))", "a:has(:has(:has(p)))", strings.Repeat("p ", 600), strings.Repeat("a ", 30)} {
 		if got, err := parseSelectors(s); err == nil {
 			t.Errorf("%q was taken as %d selectors", s, len(got))
 		}
