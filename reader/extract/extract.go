@@ -27,7 +27,6 @@ type Content struct {
 	Root          dom.ID // the lowest element that holds all of Keep; 0 when nothing is kept
 	Type          string // the kind of page: one of the Type constants
 	HiddenRemoved int    // how many elements were dropped because a person would not see them
-	Meta          Meta
 	Warnings      []string
 }
 
@@ -58,7 +57,6 @@ func Extract(t *dom.Tree, base *url.URL, o Options) Content {
 	default:
 		c = chosen(t, base)
 	}
-	c.Meta = Metadata(t, base)
 	c.Root = lowest(t, c.Keep)
 	if c.Root == 0 {
 		c.Warnings = append(c.Warnings, "no main content was found")

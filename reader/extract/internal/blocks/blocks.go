@@ -24,6 +24,8 @@ type Block struct {
 	Level                    uint8  // of a heading, 0 for others
 	End, Start               byte   // class of the last and the first letter
 	Year, Clock, Money, Mail bool
+	Body, Description        bool  // the data of the page says the same as the body of the article, as a description
+	Again, Later             bool  // a block before, a block after says the same
 	Title                    bool  // reads like the page's title
 	Heading                  int32 // the block of the last heading before, -1 for none
 }
@@ -58,14 +60,18 @@ type Page struct {
 	// Hidden is how many parts of the page Prepare left out because a person would not see them.
 	Hidden int
 
-	marks  []uint16 // a row for each block: at which depth a tag or class word was last seen above it
-	names  map[string]uint64
-	paths  map[uint64]pathSum
-	twins  map[uint64]int32
-	stack  []frame
-	skip   func(dom.ID) bool
-	depths []uint16
-	feats  []uint8
+	marks   []uint16 // a row for each block: at which depth a tag or class word was last seen above it
+	said    map[uint64]uint8
+	hasBody bool
+	runs    map[uint64]int32 // runs of words read so far, by the block they came first in
+	panels  map[dom.ID]bool
+	names   map[string]uint64
+	paths   map[uint64]pathSum
+	twins   map[uint64]int32
+	stack   []frame
+	skip    func(dom.ID) bool
+	depths  []uint16
+	feats   []uint8
 }
 
 // Medium is an image, a rule, an embedded player: a node that is content without being text.
@@ -99,16 +105,21 @@ func (p *Page) Cut(t *dom.Tree, base *url.URL, skip func(dom.ID) bool) {
 	w := walk{Page: p, cur: -1}
 	w.run()
 	p.sum()
+	p.echoes()
 	p.look()
 }
 
 func (p *Page) reset(t *dom.Tree, skip func(dom.ID) bool) {
 	if p.names == nil {
+		p.said, p.runs = make(map[uint64]uint8), make(map[uint64]int32)
 		p.names, p.paths, p.twins = make(map[string]uint64), make(map[uint64]pathSum), make(map[uint64]int32)
 	}
 	if len(p.names) > 20_000 {
 		clear(p.names)
 	}
+	clear(p.said)
+	clear(p.runs)
+	p.hasBody = false
 	clear(p.paths)
 	clear(p.twins)
 	p.Tree, p.skip = t, skip
@@ -259,6 +270,9 @@ func (w *walk) mark(depth int32, tag atom.Atom, n dom.ID, set uint64) {
 	}
 	if m := roleMark(w.Tree, n); m >= 0 {
 		here[groups+m] = d
+	}
+	if w.openedBy(n, tag) {
+		here[groups+markPanel] = d
 	}
 }
 

@@ -61,7 +61,7 @@ var makers = [][]string{
 
 var urlWords = []string{
 	"product products shop store item dp buy produkt p",
-	"forum forums thread threads topic topics t viewtopic showthread discussion discussions questions question community comments r",
+	"forum forums thread threads topic topics t viewtopic showthread discussion discussions questions question community comments r item status",
 	"docs doc documentation api reference guide guides manual tutorial help support kb learn handbook wiki",
 	"blog blogs post posts article articles story stories",
 	"news nieuws hirek hir politik politics world sport sports business",
@@ -125,6 +125,7 @@ func (p *Page) head(base *url.URL) {
 			p.script(n)
 		}
 	}
+	p.say(f.Description, saidDescription)
 }
 
 func (f *Facts) meta(t *dom.Tree, n dom.ID) {
@@ -168,6 +169,7 @@ func (p *Page) script(n dom.ID) {
 	}
 	data := p.Tree.Data(p.Tree.FirstChild(n))
 	data = data[:min(len(data), mostJSON)]
+	p.sayJSON(data)
 	for {
 		i := strings.Index(data, `"@type"`)
 		if i < 0 {
@@ -209,3 +211,9 @@ func schemaType(name string) uint32 {
 	}
 	return 0
 }
+
+// thread says that the page is a thread by its data, the program that made it, or its address.
+func (f *Facts) thread() bool { return f.Types>>3&1 == 1 || f.Maker == 2 || f.Word>>1&1 == 1 }
+
+// article says that the page calls itself an article.
+func (f *Facts) article() bool { return f.OG == 1 || f.Types&3 != 0 }

@@ -2,6 +2,7 @@ package blocks
 
 import (
 	"math"
+	"math/bits"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -16,7 +17,7 @@ const near = 3
 // The layout of a row of features.
 const (
 	fOwn    = 0
-	nOwn    = 26
+	nOwn    = 29
 	fNear   = fOwn + nOwn
 	nNear   = 6
 	fMarks  = fNear + 2*near*nNear
@@ -213,7 +214,10 @@ func (p *Page) own(x []uint8, i int) {
 	x[22] = amount(p.Elems[b.Box].Links)
 	x[23] = amount(p.Elems[b.Box].Inputs)
 	x[24] = amount(p.Elems[b.Box].Images)
-	x[25] = share(b.Linked*100/max(1, b.Words)*b.Words, 100*max(1, b.Words))
+	x[25] = flag(b.Description)
+	x[26] = flag(b.Body) + flag(p.hasBody)
+	x[28] = flag(b.Again) + 2*flag(b.Later)
+	x[27] = uint8(bits.OnesCount32(b.Lex))
 }
 
 func (p *Page) nearRows(x []uint8, i int) {

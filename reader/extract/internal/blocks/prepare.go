@@ -8,9 +8,29 @@ import (
 
 // Prepare cuts t into blocks without what a reader of the page does not see.
 func (p *Page) Prepare(t *dom.Tree, base *url.URL) {
-	hidden, count := t.Hidden()
+	hidden, panels, count := t.Visibility()
+	clear(p.panels)
+	for _, n := range panels {
+		p.note(n)
+	}
+	for _, n := range opened(t, hidden) {
+		hidden.Remove(n)
+		for c := t.Following(n, n); c != 0; c = t.Following(c, n) {
+			hidden.Remove(c)
+		}
+		count--
+		p.note(n)
+	}
 	p.Cut(t, base, hidden.Has)
-	p.Hidden = count
+	p.Hidden = max(0, count)
+}
+
+// note remembers that n is closed at first.
+func (p *Page) note(n dom.ID) {
+	if p.panels == nil {
+		p.panels = make(map[dom.ID]bool)
+	}
+	p.panels[n] = true
 }
 
 // leastNoscript is the number of letters from which on a noscript holds more than a request to turn

@@ -12,8 +12,10 @@ const (
 
 // View is what the second stage and the choice need to know of a page's blocks.
 type View struct {
-	Blocks []Spot
-	Boxes  []Box
+	Blocks  []Spot
+	Boxes   []Box
+	Article bool // the page says that it is an article
+	Thread  bool // the page is a thread: its comments are its content
 }
 
 // Spot is a block as View sees it.
@@ -23,6 +25,8 @@ type Spot struct {
 	Heading int32
 	Level   uint8
 	Title   bool
+	Comment bool // in a section of comments
+	Fluent  bool
 	Path    uint64
 }
 
@@ -76,14 +80,14 @@ func (p *Page) View() *View {
 
 // Fill is like View and uses the memory of v.
 func (p *Page) Fill(v *View) {
-	v.Blocks, v.Boxes = v.Blocks[:0], v.Boxes[:0]
+	v.Blocks, v.Boxes, v.Thread, v.Article = v.Blocks[:0], v.Boxes[:0], p.Facts.thread(), p.Facts.article()
 	for i := range p.Elems {
 		e := &p.Elems[i]
 		v.Boxes = append(v.Boxes, Box{e.First, e.Last, e.Up, e.Parent, e.Unit})
 	}
 	for i := range p.Blocks {
 		b := &p.Blocks[i]
-		v.Blocks = append(v.Blocks, Spot{b.Words, b.Box, b.Heading, b.Level, b.Title, b.Path})
+		v.Blocks = append(v.Blocks, Spot{b.Words, b.Box, b.Heading, b.Level, b.Title, p.Mark(i, commentGroup) > 0, b.Fluent(), b.Path})
 	}
 }
 

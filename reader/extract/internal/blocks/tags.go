@@ -34,6 +34,7 @@ const (
 	markSummary
 	markLabel
 	markStrong
+	markPanel
 	tagMarks
 )
 

@@ -95,6 +95,8 @@ var textWords = []string{
 const (
 	groups    = 64 // room for classWords, a bit each
 	textGroup = 18
+
+	commentGroup = 5 // the line of classWords about comments
 )
 
 // automaton finds the long class words anywhere in a name, and the short ones as a whole part.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"hash/fnv"
+	"maps"
 	"math"
 	"regexp"
 	"strings"
@@ -94,11 +95,15 @@ func (p *page) cover(ref string) []int {
 		}
 	}
 	hit := make([]bool, len(all))
+	left := maps.Clone(p.truth)
 	for i := 0; i+shingle <= len(all); i++ {
-		if p.truth[hashRun(all[i:i+shingle])] > 0 {
-			for k := range shingle {
-				hit[i+k] = true
-			}
+		h := hashRun(all[i : i+shingle])
+		if left[h] == 0 {
+			continue
+		}
+		left[h]--
+		for k := range shingle {
+			hit[i+k] = true
 		}
 	}
 	covered := make([]int, len(p.tokens))

@@ -128,6 +128,11 @@ func final(pages []*page, o options) error {
 	rows := secondRows(pages, one)
 	first := forest.Train(sample(pages, blocks.Features, func(p *page) []uint8 { return p.rows }), o.first())
 	second := forest.Train(sample(pages, blocks.Features2, func(p *page) []uint8 { return rows[p] }), o.second())
+	report("the weights on the pages they come from", pages, func(p *page) []bool {
+		odds := probabilities(first, p.rows, blocks.Features, len(p.want))
+		second.Predict(p.view.Second(p.rows, odds, nil), blocks.Features2, odds)
+		return blocks.Choose(odds, p.view)
+	})
 	return os.WriteFile(o.out, append(first.Bytes(), second.Bytes()...), 0o644)
 }
 
