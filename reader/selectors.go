@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -22,7 +23,10 @@ type step struct {
 	compound   cascadia.Sel
 }
 
-const mostSteps = 20
+const (
+	mostSteps   = 20
+	combinators = " \t\n\r\f>+~"
+)
 
 var errNoSelector = errors.New("is not a CSS selector, such as main .article or #content > p")
 
@@ -50,7 +54,7 @@ func parseSelectors(s string) ([]selector, error) {
 // blanks around it.
 func parseSelector(s string) (selector, error) {
 	var sel selector
-	parts, between := splitTop(s, " \t\n\r\f>+~")
+	parts, between := splitTop(s, combinators)
 	combinator := byte(0)
 	for i, part := range parts {
 		if part != "" {
@@ -155,24 +159,48 @@ func splitTop(s, separators string) (parts []string, between []byte) {
 // checkNested refuses what takes more than one pass: combinators inside :not() and :has(), and
 // parentheses inside parentheses.
 func checkNested(part string) error {
-	lower := strings.ToLower(part)
-	for _, name := range []string{":not(", ":has(", ":haschild("} {
-		i := strings.Index(lower, name)
+	for rest := part; ; {
+		i := strings.IndexByte(rest, '(')
 		if i < 0 {
+			return nil
+		}
+		name := rest[strings.LastIndexByte(rest[:i], ':')+1 : i]
+		inside := argument(rest[i+1:])
+		rest = rest[i+1+len(inside):]
+		if !slices.ContainsFunc([]string{"not", "has", "haschild"}, func(n string) bool { return strings.EqualFold(n, name) }) {
 			continue
 		}
-		inside, _, _ := strings.Cut(part[i+len(name):], ")")
 		simple, _ := splitTop(inside, ",")
 		for _, one := range simple {
-			if strings.ContainsAny(strings.TrimSpace(one), " >+~(") && !strings.Contains(one, "[") {
-				return fmt.Errorf("may hold only simple selectors inside %s)", name)
+			if steps, _ := splitTop(strings.TrimSpace(one), combinators); len(steps) > 1 || strings.Contains(one, "(") {
+				return fmt.Errorf("may hold only simple selectors inside :%s()", name)
 			}
 		}
-		if strings.Contains(inside, "(") {
-			return fmt.Errorf("may hold only simple selectors inside %s)", name)
+	}
+}
+
+// argument is s up to the parenthesis that closes it.
+func argument(s string) string {
+	depth, quote := 1, byte(0)
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\\':
+			i++
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		case c == '(':
+			depth++
+		case c == ')':
+			if depth--; depth == 0 {
+				return s[:i]
+			}
 		}
 	}
-	return nil
+	return s
 }
 
 // selectable is a tree with the form of it that selectors are matched on.

@@ -23,7 +23,7 @@ func TestSelectorsMeanWhatCSSMeans(t *testing.T) {
 	for _, s := range []string{
 		"p", ".x", "#m", "main p", "main > p", "h1 + p", "h1 ~ p", "p + p", "h1 ~ div p", "div.x > p > span", "main div p.x", "section div > *",
 		"li:nth-child(2n + 1)", "p:not(.x)", "div:has(> p)", "div:has(a)", "p, a", "a,h1 , #m", `span[data-k="a > b"]`, "body * p", "main>div>ul>li.x.y", "li + li + li",
-		"aside.a p", "p:contains('8')", "main section ~ p", "*", "ul li:first-child ~ li", "[class~=x]", "p:not([lang], .x)",
+		"aside.a p", "p:contains('8')", "main section ~ p", "*", "ul li:first-child ~ li", "[class~=x]", "p:not([lang], .x)", "p:not([class='a b'])", "p:contains('(')",
 	} {
 		got, err := parseSelectors(s)
 		want, werr := cascadia.ParseGroup(s)
@@ -53,7 +53,7 @@ func TestSelectorsMeanWhatCSSMeans(t *testing.T) {
 }
 
 func TestWhatIsNoSelectorIsRefused(t *testing.T) {
-	for _, s := range []string{"", " ", ",", "p,", ",p", "p,,a", "> p", "p >", "p > > a", "p[", ":not(", "p:has(", "a[b", "a[b=\"c]", "a)", "a(b]", "a\\", "\xae", "p:nope", "::before x", "p:not(a b)", "p:has(:not(a))", "a:has(:has(:has(p)))", strings.Repeat("p ", 600), strings.Repeat("a ", 30)} {
+	for _, s := range []string{"", " ", ",", "p,", ",p", "p,,a", "> p", "p >", "p > > a", "p[", ":not(", "p:has(", "a[b", "a[b=\"c]", "a)", "a(b]", "a\\", "\xae", "p:nope", "::before x", "p:not(a b)", "p:not(.x):not([b] c)", "p:NOT(a > b)", "p:not(a,b c)", "p:has(:not(a))", "a:has(:has(:has(p)))", strings.Repeat("p ", 600), strings.Repeat("a ", 30)} {
 		if got, err := parseSelectors(s); err == nil {
 			t.Errorf("%q was taken as %d selectors", s, len(got))
 		}
