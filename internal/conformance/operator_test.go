@@ -23,8 +23,9 @@ type server struct {
 	base, key string
 }
 
-// newServer starts `webreader serve` under a profile; it is stopped at the test's end.
-func newServer(t *testing.T, profile string) *server {
+// newServer starts `webreader serve` under a profile; it is stopped at the test's end. Settings are
+// NAME=value.
+func newServer(t *testing.T, profile string, settings ...string) *server {
 	t.Helper()
 	address, admin := freeAddress(t), freeAddress(t)
 	s := &server{base: "http://" + address, site: newSite(t, profile,
@@ -32,7 +33,7 @@ func newServer(t *testing.T, profile string) *server {
 		"WEBREADER_DATABASE_URL=sqlite:"+filepath.Join(t.TempDir(), "webreader.db"))}
 	s.key = strings.TrimSpace(s.operate("keys", "create", "--account", "customer", "--create-account"))
 	cmd := exec.Command(webreader(t), "serve")
-	cmd.Env, cmd.Dir = s.env, t.TempDir()
+	cmd.Env, cmd.Dir = append(s.env, settings...), t.TempDir()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
