@@ -131,7 +131,7 @@ func (h *hider) drops(n ID) bool {
 		}
 	}
 	hidden, how := h.judge(n)
-	if !hidden || h.large(n) {
+	if !hidden || h.formula(n) || h.large(n) {
 		return false
 	}
 	if how.opens() && h.panel(n) {
@@ -139,6 +139,12 @@ func (h *hider) drops(n ID) bool {
 		return false
 	}
 	return h.drop(n)
+}
+
+// formula is true for the MathML that stands for a formula which is shown in another way.
+func (h *hider) formula(n ID) bool {
+	class := h.t.Attr(n, "class")
+	return strings.Contains(class, "mwe-math") || strings.Contains(class, "katex") || strings.Contains(class, "MJX") || strings.Contains(class, "MathJax")
 }
 
 func (h *hider) drop(n ID) bool {
@@ -204,12 +210,9 @@ func (h *hider) judge(n ID) (bool, look) {
 			modal = a.Val == "true"
 		}
 	}
-	if strings.Contains(class, "mwe-math") || strings.Contains(class, "katex") || strings.Contains(class, "MJX") || strings.Contains(class, "MathJax") {
-		return false, l
-	}
 	known := false
 	for word := range strings.FieldsSeq(class) {
-		known = known || srOnly[word]
+		known = known || len(word) >= 7 && strings.IndexByte("svaeuciwhg", word[0]) >= 0 && srOnly[word]
 	}
 	h.sheet.style(t, n, class, id, inline, &l)
 	if l.hasBack || l.hasColor {

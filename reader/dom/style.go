@@ -325,6 +325,7 @@ type rule struct {
 	tag, id string
 	classes []string
 	weight  int
+	body    string // its declarations as they are, until the rule is found to match something
 	decls   []declaration
 }
 
@@ -445,23 +446,27 @@ func skipBlock(css string) string {
 }
 
 func (s *sheet) add(selectors, body string) {
-	var decls []declaration
-	declarations(body, func(prop, val string, important bool) {
-		decls = append(decls, declaration{prop, val, important})
-	})
-	if decls == nil {
-		return
-	}
 	for one := range strings.SplitSeq(selectors, ",") {
 		one = strings.TrimSpace(one)
 		r, key, ok := compound(one)
 		if !ok {
 			continue
 		}
-		r.decls = decls
+		r.body = body
 		s.by[key] = append(s.by[key], int32(len(s.rules)))
 		s.rules = append(s.rules, r)
 	}
+}
+
+// read reads the declarations of a rule, once.
+func (r *rule) read() {
+	if r.body == "" {
+		return
+	}
+	declarations(r.body, func(prop, val string, important bool) {
+		r.decls = append(r.decls, declaration{prop, val, important})
+	})
+	r.body = ""
 }
 
 // compound reads a selector of one tag, one id and classes; key is the rarest of them.
@@ -569,6 +574,7 @@ func (s *sheet) try(t *Tree, n ID, class, id string, some []int32) {
 			all = all && hasWord(class, c)
 		}
 		if all && !slices.Contains(s.seen, k) {
+			r.read()
 			s.seen = append(s.seen, k)
 		}
 	}

@@ -281,6 +281,9 @@ func (w *writer) text(s string) {
 	ends := end < len(s)
 	s = s[:end]
 	first, _ := utf8.DecodeRuneInString(s[i:])
+	if !w.space && len(w.open) > 0 && mailFirst(s[i:]) {
+		w.space = true // GFM would take the marks before it for a part of the address
+	}
 	w.sync(first)
 	if w.literal == ']' && (first == '(' || first == '[') {
 		w.buf = append(w.buf[:len(w.buf)-1], '\\', ']')
@@ -342,6 +345,19 @@ func (w *writer) text(s string) {
 			w.literal = 0
 		}
 	}
+}
+
+// mailFirst is true when s begins with a mail address.
+func mailFirst(s string) bool {
+	for i := 0; i < len(s) && i < 64; i++ {
+		switch c := s[i]; {
+		case c == '@':
+			return i > 0
+		case !alnum(c) && c != '.' && c != '_' && c != '-' && c != '+':
+			return false
+		}
+	}
+	return false
 }
 
 // skipBlank passes over blanks and unseen characters from i on.
