@@ -72,7 +72,7 @@ func (c *content) compose(ctx context.Context, t *dom.Tree, base *url.URL, o pla
 	if err != nil {
 		return err
 	}
-	c.hidden = hidden
+	c.keep, c.hidden = keep, hidden
 	options := markdown.Options{
 		Base: base, Links: o.Links, Images: o.Images, MaxTokens: o.MaxTokens, Title: c.meta.Title,
 		Collect: o.wants(FormatLinks) || o.wants(FormatImages), NoTokens: o.noTokens,

@@ -194,15 +194,18 @@ func (d *Document) fill(ctx context.Context, req Request, p gate.Page, o plan) e
 	if err != nil {
 		return err
 	}
-	if c.empty() {
-		return empty(p, o)
-	}
 	out := &d.page
 	out.describe(c)
+	if c.empty() && !req.Trace {
+		return empty(p, o)
+	}
 	out.Fingerprint = fingerprint(req.FingerprintKey, c.meta.Title, c.text)
 	if sameFingerprint(out.Fingerprint, o.IfFingerprint) {
 		d.unchanged(out.Fingerprint)
 		return nil
+	}
+	if req.Trace {
+		d.trace = traceOf(p, c)
 	}
 	out.write(c, o)
 	if slices.Contains(out.Warnings, warnSoft404) || c.written.Markdown == "" {

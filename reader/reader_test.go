@@ -500,3 +500,27 @@ func TestAskedForLinksAreAListEvenIfEmpty(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+func TestATracedReadGivesBlocksAndLinks(t *testing.T) {
+	read := func(body string) *reader.Document {
+		doc, err := reader.New(serves(t, "text/html", body), reader.Config{}).Read(t.Context(), reader.Request{
+			Target: target(t, "https://town.test/news"), FingerprintKey: []byte("key"), Trace: true,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return doc
+	}
+	trace := read(article).Trace()
+	if len(trace.Blocks) == 0 || len(trace.Links) == 0 {
+		t.Errorf("%d blocks, %d links", len(trace.Blocks), len(trace.Links))
+	}
+	bare := read(`<body><a href="/a"><img src="b.png" width="1" height="1"></a></body>`)
+	if len(bare.Trace().Links) != 1 || bare.Receipt().Units() > 1 {
+		t.Errorf("%d links, %d units", len(bare.Trace().Links), bare.Receipt().Units())
+	}
+	again := read(article)
+	if len(again.BodyDigest()) == 0 {
+		t.Error("no digest of the body")
+	}
+}
