@@ -68,9 +68,9 @@ func (r *standIns) Account(context.Context, string) (billing.Account, error) {
 	return billing.Account{ID: "acc_1", Name: "Test", Status: billing.Active, Plan: "local", WebhookSecret: "whsec_x"}, nil
 }
 
-func (r *standIns) ChangeAccount(_ context.Context, _ string, c billing.Change) (billing.Account, error) {
+func (r *standIns) ChangeAccount(ctx context.Context, id string, c billing.Change) (billing.Account, error) {
 	r.change = c
-	return r.Account(nil, "")
+	return r.Account(ctx, id)
 }
 
 func (r *standIns) Begin(_ context.Context, a billing.Attempt) (billing.Operation, error) {
