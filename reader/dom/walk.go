@@ -122,6 +122,26 @@ func (t *Tree) Contains(outer, n ID) bool {
 	return false
 }
 
+// Medium is true for an element that is content without having text: an image, a player, a frame, a
+// formula, also those that AMP and players of videos name in their own way.
+func (t *Tree) Medium(n ID) bool {
+	e := &t.nodes[n]
+	if e.kind != Element {
+		return false
+	}
+	switch e.tag {
+	case atom.Img, atom.Picture, atom.Video, atom.Audio, atom.Iframe, atom.Embed, atom.Object, atom.Math:
+		return true
+	case 0:
+		switch e.data {
+		case "amp-img", "amp-anim", "amp-youtube", "amp-vimeo", "amp-dailymotion", "amp-twitter", "amp-instagram", "amp-facebook", "amp-soundcloud", "amp-iframe",
+			"amp-video", "amp-audio", "amp-mathml", "lite-youtube", "lite-vimeo", "youtube-video", "youtube-embed", "mjx-container":
+			return true
+		}
+	}
+	return false
+}
+
 // Text is the text below n, as it stands, of scripts and styles too.
 func (t *Tree) Text(n ID) string {
 	if t.nodes[n].kind == Text {

@@ -154,6 +154,10 @@ func (w *writer) unkept(n dom.ID) bool {
 		if w.keep.Has(w.t.Parent(n)) && !w.hidden(n) {
 			w.mathML(n)
 		}
+	case 0:
+		if w.keep.Has(w.t.Parent(n)) && w.t.Medium(n) && !w.hidden(n) {
+			return w.element(n)
+		}
 	default:
 		if isBlock(w.t.Tag(n)) {
 			w.endBlock()
