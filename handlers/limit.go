@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -156,12 +157,28 @@ func (s *Server) limitRate(next echo.HandlerFunc) echo.HandlerFunc {
 const (
 	visitorsMinute = billing.Limit(20)
 	visitorsAtOnce = billing.Limit(4)
+	// visitorsInAll is how many of them are answered at once: customers keep the rest of the places.
+	visitorsInAll = 32
 )
+
+// visitor is who a caller without a key is: an IPv4 address, or the IPv6 network of one subscriber.
+func visitor(address string) string {
+	ip, err := netip.ParseAddr(address)
+	if err != nil {
+		return "visitor"
+	}
+	ip = ip.Unmap().WithZone("")
+	if ip.Is6() {
+		network, _ := ip.Prefix(64) // 64 bits are never too many of 128
+		return "visitor " + network.String()
+	}
+	return "visitor " + ip.String()
+}
 
 // limitVisitor is limitRate for callers without a key, by address.
 func (s *Server) limitVisitor(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		_, _, wait := s.limits.spend("visitor "+c.RealIP(), visitorsMinute, visitorsAtOnce)
+		_, _, wait := s.limits.spend(visitor(c.RealIP()), visitorsMinute, visitorsAtOnce)
 		if wait > 0 {
 			return &fault.Error{Kind: fault.RateLimited, RetryAfter: wait,
 				Detail: fmt.Sprintf("Without a key this can be asked %s times a minute. Wait as long as Retry-After says.", visitorsMinute)}
@@ -175,12 +192,28 @@ func (s *Server) beginRead(ctx context.Context) (end func(), err error) {
 	c := callOf(ctx)
 	name, minute, atOnce := c.principal.Account, c.principal.Plan.RequestsPerMinute, c.principal.Plan.ConcurrentReads
 	if name == "" {
-		name, minute, atOnce = "visitor "+c.entry.Client, visitorsMinute, visitorsAtOnce
+		name, minute, atOnce = visitor(c.entry.Client), visitorsMinute, visitorsAtOnce
+		select {
+		case s.visitors <- struct{}{}:
+			defer func() {
+				if err != nil {
+					<-s.visitors
+				}
+			}()
+		default:
+			return nil, &fault.Error{Kind: fault.Overloaded, RetryAfter: 2 * time.Second}
+		}
 	}
 	giveBack, err := s.limits.begin(name, minute, atOnce)
 	if err != nil {
 		return nil, err
 	}
 	s.metrics.ReadBegins()
-	return func() { giveBack(); s.metrics.ReadEnds() }, nil
+	return func() {
+		giveBack()
+		s.metrics.ReadEnds()
+		if c.principal.Account == "" {
+			<-s.visitors
+		}
+	}, nil
 }

@@ -241,6 +241,37 @@ func TestVisitorsAreLimitedByAddress(t *testing.T) {
 	r.problem("rate_limited", "GET", "/bot/check?url=https%3A%2F%2Fa.test%2F", "", "Authorization", "")
 }
 
+func TestVisitorsAreToldApart(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{"192.0.2.1", "192.0.2.1", true}, {"192.0.2.1", "192.0.2.2", false}, {"192.0.2.1", "::ffff:192.0.2.1", true},
+		{"2001:db8:1:2::3", "2001:db8:1:2:ffff::9", true}, {"2001:db8:1:2::3", "2001:db8:1:3::3", false}, {"fe80::1%eth0", "fe80::2%eth1", true},
+	} {
+		if (visitor(c.a) == visitor(c.b)) != c.same {
+			t.Errorf("%s and %s: %s and %s", c.a, c.b, visitor(c.a), visitor(c.b))
+		}
+	}
+}
+
+// However many addresses ask without a key, customers keep their places.
+func TestVisitorsLeaveRoomForCustomers(t *testing.T) {
+	r := newRig(t)
+	for range visitorsInAll {
+		r.server.visitors <- struct{}{}
+	}
+	p, _ := r.problem("overloaded", "GET", "/bot/check?url=https%3A%2F%2Fa.test%2F", "", "Authorization", "")
+	if p.RetryAfter < 1 {
+		t.Errorf("%+v", p)
+	}
+	r.problem("no_content", "POST", "/read", `{"url":"https://a.test/"}`)
+	<-r.server.visitors
+	if answer, text := r.do("GET", "/bot/check?url=https%3A%2F%2Fa.test%2F", "", "Authorization", ""); answer.StatusCode != 200 || len(r.server.visitors) != visitorsInAll-1 {
+		t.Errorf("%s, %d places taken", text, len(r.server.visitors))
+	}
+}
+
 // Only the proxies of the settings are believed, and only their nearest claim.
 func TestClientAddress(t *testing.T) {
 	for _, c := range []struct {

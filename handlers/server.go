@@ -67,6 +67,7 @@ type Server struct {
 	specJSON []byte
 	pages    *pages
 	limits   *limits
+	visitors chan struct{} // a place for each answer to a caller without a key
 	echo     *echo.Echo
 	draining atomic.Bool
 }
@@ -84,7 +85,7 @@ func New(c Config, r Rooms) (*Server, error) {
 	s := &Server{
 		config: c, meter: r.Meter, decider: r.Decider, accounts: r.Accounts, usage: r.Usage, idem: r.Idempotency,
 		profile: r.Profile, ready: r.Ready, now: r.Now, log: r.Log, metrics: r.Metrics,
-		spec: spec, specJSON: specJSON, limits: newLimits(r.Now, c.MaxReads),
+		spec: spec, specJSON: specJSON, limits: newLimits(r.Now, c.MaxReads), visitors: make(chan struct{}, visitorsInAll),
 	}
 	if s.pages, err = newPages(spec); err != nil {
 		return nil, err
