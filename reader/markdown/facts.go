@@ -12,6 +12,7 @@ import (
 type facts struct {
 	t          *dom.Tree
 	math       bool
+	rawMath    bool // TeX stands in the text, for a script to set
 	tables     map[dom.ID]tableKind
 	blockLinks map[dom.ID]dom.ID // links around blocks, and the heading in them or 0
 	headLinks  map[dom.ID]int32  // headings that a link around them links
@@ -38,7 +39,8 @@ type tableFacts struct {
 
 // learn passes over the kept nodes once.
 func learn(t *dom.Tree, keep dom.Set) facts {
-	f := facts{t: t}
+	f := facts{t: t, rawMath: setsMath(t)}
+	f.math = f.rawMath
 	l := learner{t: t, keep: keep, f: &f}
 	at, n := dom.Root, t.FirstChild(dom.Root)
 	for {

@@ -90,6 +90,62 @@ func wrapsAll(s string) bool {
 	return depth == 0
 }
 
+// setsMath is true when the page loads a program that sets the TeX in its text.
+func setsMath(t *dom.Tree) bool {
+	for n := t.Following(dom.Root, dom.Root); n != 0; n = t.Following(n, dom.Root) {
+		if t.Tag(n) != atom.Script {
+			continue
+		}
+		src := strings.ToLower(t.Attr(n, "src"))
+		if strings.Contains(src, "mathjax") || strings.Contains(src, "katex") || strings.Contains(t.Attr(n, "type"), "x-mathjax-config") {
+			return true
+		}
+	}
+	return false
+}
+
+// longestTeX bounds a formula in running text.
+const longestTeX = 2000
+
+// textAndMath writes text in which TeX stands between its delimiters.
+func (w *writer) textAndMath(s string) {
+	for {
+		at, inner, rest, display := nextTeX(s)
+		if at < 0 {
+			w.text(s)
+			return
+		}
+		w.text(s[:at])
+		w.putMath(inner, display)
+		s = rest
+	}
+}
+
+// nextTeX is the first formula in s, where it begins, and what stands behind it.
+func nextTeX(s string) (at int, inner, rest string, display bool) {
+	for i := 0; i+1 < len(s); i++ {
+		shut := ""
+		switch s[i : i+2] {
+		case `\(`:
+			shut = `\)`
+		case `\[`:
+			shut = `\]`
+		case "$$":
+			shut = "$$"
+		default:
+			continue
+		}
+		body := s[i+2:]
+		end := strings.Index(body[:min(len(body), longestTeX)], shut)
+		if end < 0 {
+			i++
+			continue
+		}
+		return i, body[:end], body[end+2:], shut != `\)`
+	}
+	return -1, "", "", false
+}
+
 // mathByClass writes the formulas that scripts have set: KaTeX, MathJax and the pictures and spans
 // that stand for TeX. It is true when n was one.
 func (w *writer) mathByClass(n dom.ID, class string) bool {

@@ -37,6 +37,8 @@ func TestShapes(t *testing.T) {
 		"mathml":          {`<p><math><msup><mi>x</mi><mn>2</mn></msup><mo>+</mo><mfrac><mi>α</mi><mn>2</mn></mfrac></math></p>`, `$x^2 + \frac{\alpha}{2}$`},
 		"wikipedia math":  {`<p><span class="mwe-math-element"><span style="display: none;" class="mwe-math-mathml-inline"><math alttext="{\displaystyle z}"><mi>z</mi></math></span><img class="mwe-math-fallback-image-inline" alt="{\displaystyle z}" src="z.svg"></span></p>`, "$z$"},
 		"math is safe":    {`<math><annotation encoding="application/x-tex">[x](javascript:a) &lt;script></annotation></math>`, "$[x] (javascript:a) < script>$"},
+		"tex in text":     {`<script src="https://cdn.example/mathjax@3/tex.js"></script><p>Let \(a_1*b_2*c\) be. \[x_i\]</p>`, "Let $a_1*b_2*c$ be.\n\n$$x_i$$"},
+		"no tex in text":  {`<p>Use \(a\) in sed.</p>`, `Use \\(a\\) in sed.`},
 		"picture":         {`<picture><source srcset="/a.webp 400w, /b.webp 800w"><img alt="P"></picture>`, "![P](https://example.com/b.webp)"},
 		"srcset":          {`<img srcset="/a.jpg 1x, /b.jpg 2x" alt="S">`, "![S](https://example.com/b.jpg)"},
 		"vimeo":           {`<iframe src="https://player.vimeo.com/video/12345" title="V"></iframe>`, "[V](https://vimeo.com/12345)"},

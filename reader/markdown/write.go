@@ -127,7 +127,11 @@ func (w *writer) enter(n dom.ID) bool {
 			if w.noteMark != "" {
 				s = w.trimMark(s)
 			}
-			w.text(s)
+			if w.facts.rawMath && !w.plain {
+				w.textAndMath(s)
+			} else {
+				w.text(s)
+			}
 		}
 		return false
 	case dom.Element:
