@@ -132,14 +132,28 @@ func (p *papers) gather() {
 	}
 }
 
+// text keeps the short texts that may tell a date: those with a year in them, and those without,
+// which may be the label before one.
 func (p *papers) text(s string) {
-	if len(p.texts) >= mostTexts || len(s) < 4 {
+	if len(p.texts) >= mostTexts || len(s) < 4 || len(s) > 400 {
 		return
 	}
-	if s = tidy(s, 240); s != "" {
+	if len(s) < 60 && strings.TrimSpace(s) != "" || hasYear(s) {
 		p.texts = append(p.texts, s)
 	}
 }
+
+// hasYear is true when s has a number of four digits that may be a year of ours.
+func hasYear(s string) bool {
+	for i := 0; i+4 <= len(s); i++ {
+		if (s[i] == '1' && s[i+1] == '9' || s[i] == '2' && s[i+1] == '0') && digitAt(s, i+2) && digitAt(s, i+3) && (i == 0 || !digitAt(s, i-1)) {
+			return true
+		}
+	}
+	return false
+}
+
+func digitAt(s string, i int) bool { return s[i] >= '0' && s[i] <= '9' }
 
 func (p *papers) meta(n dom.ID) {
 	content := tidy(p.t.Attr(n, "content"), longText)
@@ -228,6 +242,9 @@ func (p *papers) microdata(n dom.ID, tag atom.Atom) {
 }
 
 func byClass(class string) bool {
+	if !strings.Contains(class, "uthor") && !strings.Contains(class, "yline") && !strings.Contains(class, "auteur") && !strings.Contains(class, "szerzo") {
+		return false
+	}
 	for word := range strings.FieldsSeq(class) {
 		switch strings.ToLower(word) {
 		case "byline", "author", "author-name", "entry-author", "post-author", "article-author", "byline-name", "article__author", "p-author", "auteur", "byline__name", "article-byline", "c-byline", "szerzo", "author__name", "authors":

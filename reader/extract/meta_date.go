@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -73,22 +74,28 @@ var modifiedLabels = []string{"laatst gewijzigd", "laatst bijgewerkt", "laatste 
 // visibleDates reads the dates that the text itself labels, and one that stands alone by the heading.
 func (p *papers) visibleDates(lang string) (published, modified string) {
 	heading := -100
-	for i, s := range p.texts {
-		if s == "\x00h1" {
+	for i, raw := range p.texts {
+		if raw == "\x00h1" {
 			heading = i
 			continue
 		}
-		lower := strings.ToLower(s)
-		if modified == "" {
-			modified = p.labelled(i, s, lower, modifiedLabels, lang)
-			if modified != "" {
-				continue
-			}
+		if published != "" && modified != "" {
+			break
 		}
-		if published == "" {
-			published = p.labelled(i, s, lower, publishedLabels, lang)
+		if !hasYear(raw) {
+			continue
 		}
-		if published == "" && i-heading < 8 && len(s) < 48 && digit(s) && !hasLabel(lower, modifiedLabels) && (i == 0 || !hasLabel(strings.ToLower(p.texts[i-1]), modifiedLabels)) {
+		s, before := tidy(raw, 400), ""
+		if i > 0 && len(p.texts[i-1]) < 60 {
+			before = strings.ToLower(tidy(p.texts[i-1], 60))
+		}
+		d, kind := labelled(s, before, lang)
+		switch {
+		case kind == labelModified:
+			modified = cmp.Or(modified, d)
+		case kind == labelPublished:
+			published = cmp.Or(published, d)
+		case published == "" && i-heading < 8 && len(s) < 48:
 			if d, rest := findDate(s, lang); d != "" && len(letters(rest)) < 8 {
 				published = d
 			}
@@ -97,37 +104,34 @@ func (p *papers) visibleDates(lang string) (published, modified string) {
 	return published, modified
 }
 
-func hasLabel(lower string, labels []string) bool {
-	for _, l := range labels {
-		if strings.HasPrefix(lower, l) {
-			return true
-		}
-	}
-	return false
-}
+type labelKind uint8
 
-// labelled is the date behind a label in the text i, or in the text after it when the label is all.
-func (p *papers) labelled(i int, s, lower string, labels []string, lang string) string {
-	for _, l := range labels {
-		at := strings.Index(lower, l)
-		if at < 0 || at > 40 || len(lower) != len(s) && at > 0 {
-			continue
-		}
-		rest := s[min(at+len(l), len(s)):]
-		if len(rest) > 60 {
-			rest = rest[:60]
-		}
-		if d, _ := findDate(rest, lang); d != "" {
-			return d
-		}
-		if len(strings.Trim(rest, " :–-")) < 4 && i+1 < len(p.texts) && len(p.texts[i+1]) < 60 {
-			if d, _ := findDate(p.texts[i+1], lang); d != "" {
-				return d
+const (
+	noLabel labelKind = iota
+	labelPublished
+	labelModified
+)
+
+// labelled is the date in s behind a label, which may also be all of the text before s.
+func labelled(s, before, lang string) (string, labelKind) {
+	lower := strings.ToLower(s)
+	for _, group := range [...]struct {
+		labels []string
+		kind   labelKind
+	}{{modifiedLabels, labelModified}, {publishedLabels, labelPublished}} {
+		for _, l := range group.labels {
+			if at := strings.Index(lower, l); at >= 0 && at <= 40 && (at == 0 || len(lower) == len(s)) {
+				rest := s[min(at+len(l), len(s)):]
+				d, _ := findDate(rest[:min(len(rest), 60)], lang)
+				return d, group.kind
+			}
+			if strings.HasPrefix(before, l) && len(before) < len(l)+4 && len(s) < 60 {
+				d, _ := findDate(s, lang)
+				return d, group.kind
 			}
 		}
-		return ""
 	}
-	return ""
+	return "", noLabel
 }
 
 func digit(s string) bool { return strings.ContainsAny(s, "0123456789") }

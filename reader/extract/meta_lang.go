@@ -3,6 +3,10 @@ package extract
 import (
 	"strings"
 	"unicode"
+
+	"golang.org/x/net/html/atom"
+
+	"github.com/webreaderapi/webreader/reader/dom"
 )
 
 // language is what the page declares: on its html element, then in its head, then in its JSON-LD;
@@ -13,7 +17,27 @@ func (p *papers) language() string {
 			return tag
 		}
 	}
-	return detectLanguage(p.texts)
+	return detectLanguage(p.visible())
+}
+
+// visible is a sample of the text that the page shows.
+func (p *papers) visible() []string {
+	var all []string
+	size := 0
+	for n := range p.t.Descendants(dom.Root) {
+		if p.t.Kind(n) != dom.Text || size > 60_000 {
+			continue
+		}
+		switch p.t.Tag(p.t.Parent(n)) {
+		case atom.Script, atom.Style, atom.Title, atom.A, atom.Option, atom.Button:
+			continue
+		}
+		if s := tidy(p.t.Data(n), 2000); len(s) > 20 {
+			all = append(all, s)
+			size += len(s)
+		}
+	}
+	return all
 }
 
 // languageTag is raw as a BCP 47 tag, or "".
