@@ -1,9 +1,11 @@
-# make help lists what can be done. Variables: PKG narrows tests, FUZZTIME and BENCH the runs that take long.
+# make help lists what can be done. Variables: PKG narrows tests, FUZZTIME and BENCH the runs that take long,
+# SHARED the folder with the page sets and the scorer.
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 PKG ?= ./...
 FUZZTIME ?= 30s
 BENCH ?= .
+SHARED ?= ../shared
 
 # --- every day ---------------------------------------------------------------------------------------
 
@@ -51,8 +53,12 @@ bench: ## Run the benchmarks that BENCH names
 	go test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)
 
 .PHONY: bench-extract
-bench-extract: ## Quality and speed of the extractor against the baseline
-	go test -count=1 -run '^$$' -bench . -benchmem ./reader/extract/... ./reader/markdown/...
+bench-extract: build ## Quality (page sets in SHARED) and speed of the extractor against the baseline
+	@SHARED='$(SHARED)' bash reader/extract/bench
+
+.PHONY: train-extract
+train-extract: ## Make the extractor's weights anew from the page sets in SHARED
+	@SHARED='$(SHARED)' bash reader/extract/train
 
 .PHONY: torture
 torture: ## Kill and restart rounds, 50 instead of CI's 5

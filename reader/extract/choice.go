@@ -18,11 +18,11 @@ import (
 var weights []byte
 
 var stages = sync.OnceValue(func() [2]*forest.Forest {
-	first, rest, err := forest.Parse(weights)
+	first, rest, err := forest.Parse(weights, blocks.Features)
 	if err != nil {
 		panic("extract: weights.bin: " + err.Error())
 	}
-	second, _, err := forest.Parse(rest)
+	second, _, err := forest.Parse(rest, blocks.Features2)
 	if err != nil {
 		panic("extract: weights.bin: " + err.Error())
 	}
@@ -48,12 +48,18 @@ func chosen(t *dom.Tree, base *url.URL) Content {
 	d.page.Prepare(t, base)
 	odds := d.classify()
 	keep := blocks.Choose(odds, &d.view)
-	c := Content{Type: TypeOther, Keep: gather(t, &d.page, keep), HiddenRemoved: d.page.Hidden}
+	c := Content{Type: kinds[d.page.Facts.Kind()], Keep: gather(t, &d.page, keep), HiddenRemoved: d.page.Hidden}
 	if t.Len() < largeDesk {
 		d.page.Tree = nil
 		desks.Put(d)
 	}
 	return c
+}
+
+// kinds are the names of the kinds of pages.
+var kinds = map[blocks.Kind]string{
+	blocks.Other: TypeOther, blocks.Article: TypeArticle, blocks.Docs: TypeDocs, blocks.Thread: TypeThread,
+	blocks.Product: TypeProduct, blocks.List: TypeList, blocks.Service: TypeService,
 }
 
 // classify gives the probability of each block to be main content.

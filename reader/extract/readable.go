@@ -9,6 +9,7 @@ import (
 	"golang.org/x/net/html/atom"
 
 	"github.com/webreaderapi/webreader/reader/dom"
+	"github.com/webreaderapi/webreader/reader/extract/internal/blocks"
 )
 
 // mark names the attribute that carries a node's ID through readability, which works on copies.
@@ -105,20 +106,12 @@ func (m *mapper) add(n dom.ID) {
 	}
 }
 
-// unseen are the elements whose content no browser shows as text of the page.
-var unseen = map[atom.Atom]bool{
-	atom.Script: true, atom.Style: true, atom.Template: true, atom.Noscript: true, atom.Head: true, atom.Iframe: true,
-	atom.Object: true, atom.Dialog: true, atom.Textarea: true, atom.Select: true, atom.Datalist: true, atom.Noframes: true,
-}
-
 // full keeps every node that a person would see.
 func full(t *dom.Tree) Content {
-	c := Content{Type: TypeOther, Keep: dom.NewSet(t)}
-	hidden, count := t.Hidden()
-	c.HiddenRemoved = count
-	n := dom.Root
-	for n != 0 {
-		if unseen[t.Tag(n)] || t.Kind(n) == dom.Comment || hidden.Has(n) {
+	hidden, removed := t.Hidden()
+	c := Content{Type: TypeOther, Keep: dom.NewSet(t), HiddenRemoved: removed}
+	for n := dom.Root; n != 0; {
+		if hidden.Has(n) || unseen(t.Tag(n)) || t.Kind(n) == dom.Comment {
 			n = t.After(n, dom.Root)
 			continue
 		}
@@ -126,4 +119,13 @@ func full(t *dom.Tree) Content {
 		n = t.Following(n, dom.Root)
 	}
 	return c
+}
+
+// unseen says that nothing in the tag is shown, neither text nor a player.
+func unseen(tag atom.Atom) bool {
+	switch tag {
+	case atom.Iframe, atom.Video, atom.Audio, atom.Object, atom.Svg:
+		return false
+	}
+	return blocks.Unseen(tag)
 }

@@ -268,6 +268,11 @@ func (w *walk) mark(depth int32, tag atom.Atom, n dom.ID, set uint64) {
 	if m := tagMark(tag); m >= 0 {
 		here[groups+m] = d
 	}
+	if tag == atom.A {
+		if m := linkMark(w.Tree, n); m >= 0 {
+			here[groups+m] = d
+		}
+	}
 	if m := roleMark(w.Tree, n); m >= 0 {
 		here[groups+m] = d
 	}

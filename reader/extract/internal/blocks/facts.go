@@ -217,3 +217,42 @@ func (f *Facts) thread() bool { return f.Types>>3&1 == 1 || f.Maker == 2 || f.Wo
 
 // article says that the page calls itself an article.
 func (f *Facts) article() bool { return f.OG == 1 || f.Types&3 != 0 }
+
+// Kind is what a page says it is.
+type Kind uint8
+
+// The kinds of pages.
+const (
+	Other Kind = iota
+	Article
+	Docs
+	Thread
+	Product
+	List
+	Service
+)
+
+// Kind is what the page says it is, by its data first, then the program that made it, then its address.
+func (f *Facts) Kind() Kind {
+	has := func(line int) bool { return f.Types>>line&1 == 1 }
+	in := func(line int) bool { return f.Word>>line&1 == 1 }
+	switch {
+	case f.thread():
+		return Thread
+	case has(2) || f.OG == 3:
+		return Product
+	case f.article():
+		return Article
+	case f.Maker == 3 || in(2):
+		return Docs
+	case has(4) || in(5):
+		return List
+	case in(0):
+		return Product
+	case in(3) || in(4) || f.Dated:
+		return Article
+	case has(10) || in(6):
+		return Service
+	}
+	return Other
+}

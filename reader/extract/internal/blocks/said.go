@@ -81,18 +81,22 @@ func (p *Page) say(text string, kind uint8) {
 // sayJSON takes the bodies and descriptions out of JSON-LD without decoding all of it.
 func (p *Page) sayJSON(data string) {
 	for {
-		i := strings.Index(data, `escription"`)
-		j := strings.Index(data, `Body"`)
-		at, size, kind := i, 11, uint8(saidDescription)
-		if i < 0 || j >= 0 && j < i {
-			at, size, kind = j, 5, saidBody
-		}
-		if at < 0 {
+		i := strings.Index(data, `":`)
+		if i < 0 {
 			return
 		}
-		data = data[at+size:]
-		text, ok := stringValue(data)
-		if ok {
+		key := data[:i]
+		data = data[i+1:]
+		kind := uint8(0)
+		switch {
+		case strings.HasSuffix(key, "escription"):
+			kind = saidDescription
+		case strings.HasSuffix(key, "Body"):
+			kind = saidBody
+		default:
+			continue
+		}
+		if text, ok := stringValue(data); ok {
 			p.say(text, kind)
 		}
 	}

@@ -1,13 +1,17 @@
 package blocks
 
-import "golang.org/x/net/html/atom"
+import (
+	"slices"
+
+	"golang.org/x/net/html/atom"
+)
 
 // The second stage looks at the first one's answers all around a block.
 const (
 	sides   = 5
 	nSecond = 1 + 2*sides + levels + 8
 	// Features2 is how many numbers describe a block to the second stage.
-	Features2 = nSecond + Features
+	Features2 = nSecond + nOwn
 )
 
 // View is what the second stage and the choice need to know of a page's blocks.
@@ -94,81 +98,109 @@ func (p *Page) Fill(v *View) {
 func chance(p float32) uint8 { return uint8(p*250 + 0.5) }
 
 // Second gives the features of the second stage: the first stage's answers around each block, then
-// the features of the first. It appends to rows.
+// the block's own features. It appends to rows.
 func (v *View) Second(first []uint8, p []float32, rows []uint8) []uint8 {
 	n := len(v.Blocks)
-	weight := make([]float64, n+1) // running sums of words, and of words times probability
-	kept := make([]float64, n+1)
-	paths := make(map[uint64][2]float64)
-	for i := range v.Blocks {
-		w := float64(v.Blocks[i].Words) + 0.5
-		weight[i+1] = weight[i] + w
-		kept[i+1] = kept[i] + w*float64(p[i])
-		s := paths[v.Blocks[i].Path]
-		paths[v.Blocks[i].Path] = [2]float64{s[0] + w, s[1] + w*float64(p[i])}
-	}
-	mean := func(lo, hi int32) uint8 {
-		if hi <= lo {
-			return 255
-		}
-		return chance(float32((kept[hi] - kept[lo]) / (weight[hi] - weight[lo])))
-	}
 	if n == 0 {
 		return rows
 	}
+	s := v.survey(p)
 	base := len(rows)
-	rows = append(rows, make([]uint8, n*Features2)...)
-	cut := threshold(v, p)
-	firstHigh, lastHigh := n, -1
-	for i := range p {
-		if p[i] >= 0.7 && v.Blocks[i].Words >= 5 {
-			firstHigh, lastHigh = min(firstHigh, i), i
-		}
-	}
+	rows = slices.Grow(rows, n*Features2)[:base+n*Features2]
 	for i := range v.Blocks {
 		x := rows[base+i*Features2 : base+(i+1)*Features2]
-		b := &v.Blocks[i]
 		x[0] = chance(p[i])
-		for k := 1; k <= sides; k++ {
-			x[2*k-1], x[2*k] = 255, 255
-			if i-k >= 0 {
-				x[2*k-1] = chance(p[i-k])
-			}
-			if i+k < n {
-				x[2*k] = chance(p[i+k])
-			}
-		}
-		o := x[1+2*sides:]
-		for k, e := 0, b.Box; k < levels; k++ {
-			o[k] = 255
-			if e >= 0 {
-				o[k] = mean(v.Boxes[e].First, v.Boxes[e].Last)
-				e = v.Boxes[e].Up
-			}
-		}
-		o = o[levels:]
-		s := paths[b.Path]
-		o[0] = chance(float32(s[1] / s[0]))
-		o[1] = mean(0, int32(n))
-		o[2] = amount(int32(kept[n]))
-		o[3] = chance(cut)
-		o[4] = 255
-		if b.Heading >= 0 {
-			o[4] = chance(p[b.Heading])
-		}
-		o[5] = mean(0, int32(i))
-		o[6] = mean(int32(i)+1, int32(n))
-		switch {
-		case lastHigh < 0:
-			o[7] = 0
-		case i < firstHigh:
-			o[7] = 120 - amount(int32(firstHigh-i))/3
-		case i > lastHigh:
-			o[7] = 130 + amount(int32(i-lastHigh))/3
-		default:
-			o[7] = 125
-		}
-		copy(x[nSecond:], first[i*Features:(i+1)*Features])
+		s.beside(x[1:], i)
+		s.around(x[1+2*sides:], i)
+		s.overall(x[1+2*sides+levels:], i)
+		copy(x[nSecond:], first[i*Features+fOwn:i*Features+fOwn+nOwn])
 	}
 	return rows
+}
+
+// survey is what the first stage says of the page as a whole.
+type survey struct {
+	v           *View
+	p           []float32
+	words, kept []float64 // running sums of words, and of words times probability
+	paths       map[uint64][2]float64
+	cut         float32
+	first, last int // the first and the last block that is surely content
+}
+
+func (v *View) survey(p []float32) *survey {
+	n := len(v.Blocks)
+	s := &survey{v: v, p: p, words: make([]float64, n+1), kept: make([]float64, n+1), paths: make(map[uint64][2]float64), first: n, last: -1}
+	for i := range v.Blocks {
+		b := &v.Blocks[i]
+		w := float64(b.Words) + 0.5
+		s.words[i+1] = s.words[i] + w
+		s.kept[i+1] = s.kept[i] + w*float64(p[i])
+		sum := s.paths[b.Path]
+		s.paths[b.Path] = [2]float64{sum[0] + w, sum[1] + w*float64(p[i])}
+		if p[i] >= 0.7 && b.Words >= 5 {
+			s.first, s.last = min(s.first, i), i
+		}
+	}
+	s.cut = threshold(v, p)
+	return s
+}
+
+// mean is the mean probability of the blocks from lo to hi, by words.
+func (s *survey) mean(lo, hi int32) uint8 {
+	if hi <= lo {
+		return 255
+	}
+	return chance(float32((s.kept[hi] - s.kept[lo]) / (s.words[hi] - s.words[lo])))
+}
+
+// beside is about the neighbours of block i.
+func (s *survey) beside(x []uint8, i int) {
+	for k := 1; k <= sides; k++ {
+		x[2*k-2], x[2*k-1] = 255, 255
+		if i-k >= 0 {
+			x[2*k-2] = chance(s.p[i-k])
+		}
+		if i+k < len(s.p) {
+			x[2*k-1] = chance(s.p[i+k])
+		}
+	}
+}
+
+// around is about the elements around block i.
+func (s *survey) around(x []uint8, i int) {
+	e := s.v.Blocks[i].Box
+	for k := range levels {
+		x[k] = 255
+		if e >= 0 {
+			b := &s.v.Boxes[e]
+			x[k], e = s.mean(b.First, b.Last), b.Up
+		}
+	}
+}
+
+// overall is about the page and the place of block i in it.
+func (s *survey) overall(x []uint8, i int) {
+	b, n := &s.v.Blocks[i], int32(len(s.p))
+	sum := s.paths[b.Path]
+	x[0] = chance(float32(sum[1] / sum[0]))
+	x[1] = s.mean(0, n)
+	x[2] = amount(int32(s.kept[n]))
+	x[3] = chance(s.cut)
+	x[4] = 255
+	if b.Heading >= 0 {
+		x[4] = chance(s.p[b.Heading])
+	}
+	x[5] = s.mean(0, int32(i))
+	x[6] = s.mean(int32(i)+1, n)
+	switch {
+	case s.last < 0:
+		x[7] = 0
+	case i < s.first:
+		x[7] = 120 - amount(int32(s.first-i))/3
+	case i > s.last:
+		x[7] = 130 + amount(int32(i-s.last))/3
+	default:
+		x[7] = 125
+	}
 }

@@ -2,6 +2,7 @@ package blocks
 
 import (
 	"math/bits"
+	"strings"
 
 	"golang.org/x/net/html/atom"
 
@@ -35,6 +36,8 @@ const (
 	markLabel
 	markStrong
 	markPanel
+	markFile   // a link to a document
+	markAnchor // a link into the page itself
 	tagMarks
 )
 
@@ -227,4 +230,25 @@ func medium(tag atom.Atom) bool {
 		return true
 	}
 	return false
+}
+
+// linkMark tells links to documents and links into the page itself from the others.
+func linkMark(t *dom.Tree, n dom.ID) int {
+	href := t.Attr(n, "href")
+	if strings.HasPrefix(href, "#") && len(href) > 1 {
+		return markAnchor
+	}
+	if t.HasAttr(n, "download") {
+		return markFile
+	}
+	if i := strings.IndexAny(href, "?#"); i >= 0 {
+		href = href[:i]
+	}
+	if i := strings.LastIndexByte(href, '.'); i >= 0 && len(href)-i <= 5 {
+		switch strings.ToLower(href[i+1:]) {
+		case "pdf", "doc", "docx", "xls", "xlsx", "ods", "odt", "rtf", "ppt", "pptx", "csv", "zip", "epub":
+			return markFile
+		}
+	}
+	return -1
 }

@@ -80,7 +80,7 @@ var textWords = []string{
 	"more meer lees tovább bővebben weiterlesen mehr suite leer más read continue részletek lire ещё далее",
 	"related popular latest recommended trending gerelateerd verwant kapcsolódó ajánlott ähnliche beliebt similar legolvasottabb legfrissebb meistgelesen bekijk recent latest",
 	"comment comments reply replies reacties reactie hozzászólás kommentar kommentare commentaires комментарии respond antworten válasz",
-	"print download pdf nyomtatás letöltés afdrukken drucken imprimer downloaden printen kb mb",
+	"print download pdf nyomtatás letöltés afdrukken drucken imprimer downloaden printen kb mb docx xlsx odt ods csv doc xls zip",
 	"search menu home zoeken keresés suche start kezdőlap főoldal navigatie navigation skip toggle sitemap startseite accueil inicio",
 	"cart buy shop basket add checkout winkelwagen kosár kosárba warenkorb panier wishlist",
 	"by author written published updated posted geplaatst gepubliceerd bijgewerkt szerző közzétéve frissítve módosítva door von veröffentlicht stand auteur publié autor laatst gewijzigd",

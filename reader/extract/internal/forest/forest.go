@@ -98,8 +98,8 @@ func quantize(v float32) int16 {
 // ErrBadForest is returned by Parse for bytes that Bytes did not write.
 var ErrBadForest = errors.New("forest: not a forest")
 
-// Parse reads the compact form and gives the bytes after it.
-func Parse(b []byte) (*Forest, []byte, error) {
+// Parse reads the compact form of a forest for rows of width bytes and gives the bytes after it.
+func Parse(b []byte, width int) (*Forest, []byte, error) {
 	if len(b) < 6 {
 		return nil, nil, ErrBadForest
 	}
@@ -113,9 +113,9 @@ func Parse(b []byte) (*Forest, []byte, error) {
 		n := int(b[0])
 		b = b[1:]
 		f.roots = append(f.roots, int32(len(f.nodes)))
-		for range n {
+		for k := range n {
 			made := node{binary.LittleEndian.Uint16(b), b[2], int16(int8(b[3])), int16(int8(b[4]))}
-			if int(made.left) >= n || int(made.right) >= n || int(^made.left) > n || int(^made.right) > n {
+			if int(made.feature) >= width || made.left >= 0 && int(made.left) <= k || made.right >= 0 && int(made.right) <= k || int(made.left) >= n || int(made.right) >= n || int(^made.left) > n || int(^made.right) > n {
 				return nil, nil, ErrBadForest
 			}
 			f.nodes = append(f.nodes, made)

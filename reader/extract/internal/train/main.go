@@ -16,13 +16,14 @@ import (
 )
 
 type options struct {
-	dev, grants, out, pred, odds string
-	again                        bool
-	folds                        int
-	trees1, trees2, leaves       int
-	columns, rate                float64
-	one                          bool
-	least, lambda, part          float64
+	dev, grants, out, pred, odds, one1 string
+	leaves2                            int
+	again                              bool
+	folds                              int
+	trees1, trees2, leaves             int
+	columns, rate                      float64
+	one                                bool
+	least, lambda, part                float64
 }
 
 func main() {
@@ -33,17 +34,19 @@ func main() {
 	flag.StringVar(&o.out, "out", "", "write the weights to this file")
 	flag.StringVar(&o.pred, "pred", "", "with -folds: write the answers, a JSON line a page")
 	flag.IntVar(&o.folds, "folds", 0, "measure with so many folds")
-	flag.IntVar(&o.trees1, "trees1", 120, "trees of the first stage")
+	flag.IntVar(&o.trees1, "trees1", 160, "trees of the first stage")
 	flag.IntVar(&o.trees2, "trees2", 80, "trees of the second stage")
-	flag.IntVar(&o.leaves, "leaves", 24, "leaves of a tree")
+	flag.IntVar(&o.leaves, "leaves", 16, "leaves of a tree")
 	flag.Float64Var(&o.columns, "columns", 0.3, "share of the features that a tree may look at")
 	flag.Float64Var(&o.rate, "rate", 0.12, "learning rate")
 	flag.StringVar(&o.odds, "odds", "", "with -folds: save the probabilities; with -again: read them")
+	flag.StringVar(&o.one1, "first", "", "with -folds: save the first stage's probabilities here, or read them if they are there")
+	flag.IntVar(&o.leaves2, "leaves2", 8, "leaves of a tree of the second stage")
 	flag.BoolVar(&o.again, "again", false, "measure the choice with saved probabilities")
 	flag.BoolVar(&o.one, "one", false, "measure the first stage only")
 	flag.Float64Var(&power, "power", 0.5, "how the weight of a block grows with its words")
-	flag.Float64Var(&o.least, "least", 3, "least weight of the blocks in a leaf")
-	flag.Float64Var(&o.lambda, "lambda", 3, "pull of leaves towards zero")
+	flag.Float64Var(&o.least, "least", 5, "least weight of the blocks in a leaf")
+	flag.Float64Var(&o.lambda, "lambda", 5, "pull of leaves towards zero")
 	flag.Float64Var(&o.part, "rows", 0.7, "share of the blocks that a tree learns from")
 	flag.Parse()
 	if err := run(o); err != nil {
@@ -71,7 +74,7 @@ func run(o options) error {
 	if o.folds > 0 {
 		return measure(pages, o)
 	}
-	return final(pages, o)
+	return final(pages, outside(pages, o, 5), o)
 }
 
 func blocksOf(pages []*page) (n int) {

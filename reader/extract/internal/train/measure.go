@@ -20,7 +20,7 @@ func (o options) first() forest.Settings {
 
 func (o options) second() forest.Settings {
 	s := o.first()
-	s.Trees, s.Seed = o.trees2, 11
+	s.Trees, s.Seed, s.Leaves, s.Columns = o.trees2, 11, o.leaves2, 0.5
 	return s
 }
 
@@ -88,7 +88,10 @@ func measure(pages []*page, o options) error {
 		}
 		return kept
 	})
-	one := outside(pages, o, o.folds)
+	one, err := firstOdds(pages, o)
+	if err != nil {
+		return err
+	}
 	report("stage 1", pages, func(p *page) []bool { return blocks.Choose(one[p], p.view) })
 	if o.one {
 		return nil
@@ -109,10 +112,15 @@ func measure(pages []*page, o options) error {
 		}
 	}
 	report("stage 2", pages, func(p *page) []bool { return blocks.Choose(two[p], p.view) })
-	if o.pred == "" {
+	if o.pred != "" {
+		if err := answers(o.pred, pages, func(p *page) []bool { return blocks.Choose(two[p], p.view) }); err != nil {
+			return err
+		}
+	}
+	if o.out == "" {
 		return nil
 	}
-	return answers(o.pred, pages, func(p *page) []bool { return blocks.Choose(two[p], p.view) })
+	return final(pages, one, o)
 }
 
 func secondRows(pages []*page, one map[*page][]float32) map[*page][]uint8 {
@@ -123,8 +131,9 @@ func secondRows(pages []*page, one map[*page][]float32) map[*page][]uint8 {
 	return rows
 }
 
-func final(pages []*page, o options) error {
-	one := outside(pages, o, 5)
+// final makes the weights of all pages. The second stage learns from first answers by forests that
+// have not seen the site, since it will meet such answers.
+func final(pages []*page, one map[*page][]float32, o options) error {
 	rows := secondRows(pages, one)
 	first := forest.Train(sample(pages, blocks.Features, func(p *page) []uint8 { return p.rows }), o.first())
 	second := forest.Train(sample(pages, blocks.Features2, func(p *page) []uint8 { return rows[p] }), o.second())
@@ -250,6 +259,33 @@ func answers(name string, pages []*page, keep func(*page) []bool) error {
 	return nil
 }
 
+// firstOdds are the first stage's answers of forests that have not seen the site: from the file that
+// -first names, or computed and saved there.
+func firstOdds(pages []*page, o options) (map[*page][]float32, error) {
+	if all, err := readOdds(o.one1); err == nil {
+		one := make(map[*page][]float32)
+		for _, p := range pages {
+			one[p] = all[p.ID]
+		}
+		return one, nil
+	}
+	one := outside(pages, o, o.folds)
+	if o.one1 == "" {
+		return one, nil
+	}
+	return one, saveOdds(o.one1, pages, one)
+}
+
+func readOdds(name string) (map[string][]float32, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	all := make(map[string][]float32)
+	return all, gob.NewDecoder(file).Decode(&all)
+}
+
 func saveOdds(name string, pages []*page, odds map[*page][]float32) error {
 	file, err := os.Create(name)
 	if err != nil {
@@ -265,13 +301,8 @@ func saveOdds(name string, pages []*page, odds map[*page][]float32) error {
 
 // again measures the choice with saved probabilities.
 func again(pages []*page, o options) error {
-	file, err := os.Open(o.odds)
+	all, err := readOdds(o.odds)
 	if err != nil {
-		return err
-	}
-	defer file.Close()
-	all := make(map[string][]float32)
-	if err := gob.NewDecoder(file).Decode(&all); err != nil {
 		return err
 	}
 	keep := func(p *page) []bool { return blocks.Choose(all[p.ID], p.view) }
