@@ -29,11 +29,12 @@ reader : reader/gate, reader/dom, reader/extract, reader/markdown, policy, inter
 billing : reader, policy, internal/seal, internal/fault
 internal/jobs : billing, reader, policy, internal/seal, internal/fault
 internal/jobs/change : reader/extract
+internal/jobs/watch : internal/jobs/change, billing, reader, reader/gate, policy, internal/seal, internal/fault
 internal/webhook : internal/netguard, internal/fault
-handlers : openapi, docs, profiles, billing, internal/jobs, reader, reader/gate, policy, internal/seal, internal/telemetry, internal/fault
+handlers : openapi, docs, profiles, billing, internal/jobs, internal/jobs/watch, reader, reader/gate, policy, internal/seal, internal/telemetry, internal/fault
 
 # An adapter: it knows them, they do not know it.
-internal/store : billing, internal/jobs, internal/webhook, reader, reader/gate, policy, internal/seal, internal/fault
+internal/store : billing, internal/jobs, internal/jobs/watch, internal/webhook, reader, reader/gate, policy, internal/seal, internal/fault
 `
 
 // rules are depsRules by package.

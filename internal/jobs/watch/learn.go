@@ -1,0 +1,245 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/webreaderapi/webreader/internal/fault"
+	"github.com/webreaderapi/webreader/internal/jobs/change"
+	"github.com/webreaderapi/webreader/policy"
+	"github.com/webreaderapi/webreader/reader"
+	"github.com/webreaderapi/webreader/reader/gate"
+)
+
+// learn is what a page's links say: new pages of the site, documents whose link reads otherwise than
+// when they were fetched, a feed that stands for the page.
+func (v *visit) learn(p *Page, final string, trace reader.Trace) []Page {
+	l := learning{visit: v, news: map[string]bool{}}
+	if t, err := policy.ParseTarget(final); err == nil && p.Kind == Start && v.scope.related(t) {
+		v.scope.hosts[t.Host()] = true // the site answers under this name
+	}
+	if p.Kind == Start && v.Profile.Scope.Feeds == policy.PreferFeeds {
+		for _, feed := range trace.Feeds {
+			if v.scope.holds(feed) && !strings.Contains(strings.ToLower(feed.Path()), "comment") {
+				l.add(feed, Page{Kind: Feed})
+				break
+			}
+		}
+	}
+	for _, link := range trace.Links {
+		kind, follow := v.scope.kindOf(link, p.Kind)
+		if !follow {
+			continue
+		}
+		fresh := Page{Kind: kind}
+		if kind == Document {
+			fresh.Hint = "link " + p.Hash + " " + digest16(link.Text)
+		}
+		l.add(link.Target, fresh)
+	}
+	return l.pages
+}
+
+// learning collects pages once each.
+type learning struct {
+	*visit
+	pages []Page
+	news  map[string]bool
+}
+
+// add takes a page in. A known one counts only where its Hint differs from the one it was fetched with.
+func (l *learning) add(t policy.Target, p Page) {
+	p.Hash, p.URL, p.Host = hashOf(t), t.String(), t.Host()
+	if l.news[p.Hash] {
+		return
+	}
+	l.news[p.Hash] = true
+	old := l.known[p.Hash]
+	switch {
+	case old == nil:
+		// Too much is left out, so that no site can fill the house.
+		if len(l.visit.pages)+len(l.pages) < mostPages && (p.Kind != Sitemap || l.count(Sitemap) < mostSitemaps) {
+			l.pages = append(l.pages, p)
+		}
+	case p.Hint == "" || p.Hint == old.Hint || old.Kind == Start || old.Kind == Feed:
+	case old.Hint == "" || sourceOf(p.Hint) == sourceOf(old.Hint), p.Fed && !old.Fed:
+		told := *old
+		told.Wanted = told.Wanted || old.Hint != "" && sourceOf(p.Hint) == sourceOf(old.Hint)
+		told.Hint, told.Fed = p.Hint, old.Fed || p.Fed
+		l.pages = append(l.pages, told)
+	}
+}
+
+// sourceOf is who gave a hint: of two pages that link to a document, only the first one's words count.
+func sourceOf(hint string) string {
+	if i := strings.LastIndexByte(hint, ' '); i >= 0 {
+		return hint[:i]
+	}
+	return ""
+}
+
+func hintOf(p *Page, e entry) string {
+	if e.version == "" {
+		return ""
+	}
+	return "sitemap " + p.Hash + " " + digest16(e.version)
+}
+
+func (l *learning) count(kind PageKind) int {
+	n := 0
+	for _, p := range l.visit.pages {
+		if p.Kind == kind {
+			n++
+		}
+	}
+	for _, p := range l.pages {
+		if p.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// ask is a request for a feed or sitemap: it goes through the gate like any other, and nobody pays.
+func (v *visit) ask(p *Page, t policy.Target, want gate.Want) gate.Ask {
+	return gate.Ask{
+		Profile: v.Profile, Cause: v.cause(), Target: t, Want: want, Validators: p.Validators, FreshRobots: v.refetch(t),
+		Within: v.scope.related, Country: strings.ToLower(v.claim.Watch.Options.Read.Country),
+		Until: v.Clock.Now().Add(v.Timeout),
+	}
+}
+
+// listing gets a feed or sitemap and hands what it says to read; nothing is said by a 304.
+func (v *visit) listing(ctx context.Context, p *Page, t policy.Target, want gate.Want, read func(gate.Page) ([]Page, error)) error {
+	page, _, err := v.Gate.Get(ctx, v.ask(p, t, want))
+	v.asked(t, err)
+	if err != nil {
+		return err
+	}
+	f := Finding{Page: *p}
+	if page.Validators != (gate.Validators{}) {
+		f.Page.Validators = page.Validators
+	}
+	if !page.NotModified {
+		if f.Learned, err = read(page); err != nil {
+			return err
+		}
+	}
+	if err := v.record(ctx, p, f, change.Unchanged); err != nil {
+		return err
+	}
+	v.tell(p, "listing", "")
+	return nil
+}
+
+// feed polls a feed: from then on it stands for the pages that advertise it, and its items are fetched
+// when they are new.
+func (v *visit) feed(ctx context.Context, p *Page, t policy.Target) error {
+	return v.listing(ctx, p, t, gate.WantFeed, func(page gate.Page) ([]Page, error) {
+		items, err := readFeed(page.Body)
+		if err != nil {
+			return nil, err
+		}
+		l := learning{visit: v, news: map[string]bool{}}
+		for _, i := range items {
+			to, err := page.Target.Resolve(i.url)
+			if err != nil {
+				continue
+			}
+			if kind, follow := v.scope.kindOf(reader.Outlink{Target: to, Text: i.text, Kept: true}, Feed); follow {
+				l.add(to, Page{Kind: kind, Fed: true, Hint: "feed " + p.Hash + " " + i.version})
+			}
+		}
+		for _, start := range v.pages {
+			if start.Kind == Start && !start.Fed && start.Host == p.Host {
+				covered := *start
+				covered.Fed = true
+				l.pages = append(l.pages, covered)
+			}
+		}
+		return l.pages, nil
+	})
+}
+
+// sitemap reads a sitemap: new pages on the subject, and those it says were modified, go first.
+func (v *visit) sitemap(ctx context.Context, p *Page, t policy.Target) error {
+	return v.listing(ctx, p, t, gate.WantSitemap, func(page gate.Page) ([]Page, error) {
+		pages, files := readSitemap(page.Body)
+		l := learning{visit: v, news: map[string]bool{}}
+		for _, e := range pages {
+			to, err := page.Target.Resolve(e.url)
+			if err != nil {
+				continue
+			}
+			if kind, follow := v.scope.kindOf(reader.Outlink{Target: to, Text: e.text}, Sitemap); follow {
+				l.add(to, Page{Kind: kind, Hint: hintOf(p, e)})
+			}
+		}
+		for _, e := range files {
+			if to, err := page.Target.Resolve(e.url); err == nil && v.scope.holds(to) && len(to.String()) <= longURL {
+				l.add(to, Page{Kind: Sitemap, Hint: hintOf(p, e)})
+			}
+		}
+		return l.pages, nil
+	})
+}
+
+// findSitemaps asks robots.txt where the site's sitemaps are, once per visit and only while none is known.
+// The copy is one that the start page's request was judged by.
+func (v *visit) findSitemaps(ctx context.Context, p *Page) error {
+	l := learning{visit: v, news: map[string]bool{}}
+	if p.Kind != Start || !v.claim.Site.Sitemap || v.mapped || v.skipped[p.Host] || l.count(Sitemap) > 0 {
+		return nil
+	}
+	v.mapped = true
+	t, err := policy.ParseTarget(p.URL)
+	if err != nil {
+		return nil //nolint:nilerr // it was noted when the page was tried
+	}
+	named, err := v.Gate.Sitemaps(ctx, gate.Ask{Profile: v.Profile, Cause: v.cause(), Target: t, Until: v.Clock.Now().Add(v.Timeout)})
+	if err != nil {
+		return ctx.Err() // without them, the links will do; the next round asks again
+	}
+	for _, raw := range named {
+		if to, err := t.Resolve(raw); err == nil && v.scope.holds(to) && len(to.String()) <= longURL {
+			l.add(to, Page{Kind: Sitemap})
+		}
+	}
+	if to, err := t.Resolve("/sitemap.xml"); err == nil && len(l.pages) == 0 {
+		l.add(to, Page{Kind: Sitemap})
+	}
+	return v.adopt(ctx, p, l.pages)
+}
+
+// adopt takes pages in without a request.
+func (v *visit) adopt(ctx context.Context, p *Page, learned []Page) error {
+	if _, err := v.Book.Record(ctx, v.claim, Finding{Page: *p, Learned: learned}); err != nil {
+		return err
+	}
+	v.adopted(learned)
+	return nil
+}
+
+// unlisted is a feed or sitemap that cannot be read. A feed then stands for its pages no longer.
+func (v *visit) unlisted(ctx context.Context, p *Page, reason string) error {
+	if p.Kind != Feed {
+		return v.skipPage(ctx, p, reason)
+	}
+	v.claim.Tally.Skipped++
+	v.tell(p, "skipped", reason)
+	f := Finding{Page: *p}
+	for _, other := range v.pages {
+		if other.Fed && other.Host == p.Host {
+			free := *other
+			free.Fed = false
+			f.Learned = append(f.Learned, free)
+		}
+	}
+	return v.record(ctx, p, f, change.Unchanged)
+}
+
+func isBusy(err error) bool {
+	var f *fault.Error
+	return errors.As(err, &f) && f.Kind == fault.HostBusy
+}

@@ -1,0 +1,404 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/webreaderapi/webreader/billing"
+	"github.com/webreaderapi/webreader/internal/fault"
+	"github.com/webreaderapi/webreader/internal/jobs/change"
+	"github.com/webreaderapi/webreader/policy"
+	"github.com/webreaderapi/webreader/reader/gate"
+)
+
+const (
+	defaultPages = 50              // of a site and round, when neither watch nor profile says
+	mostPages    = 1000            // known of a site
+	mostSitemaps = 20              // of a site
+	missesToGone = 2               // rounds with 404 or 410
+	longestWait  = 2 * time.Minute // that a visit is kept waiting for; beyond, it is given back
+	mostFailures = 12              // in a row, with growing waits, until a host is left alone for the round
+	endTime      = 10 * time.Second
+)
+
+// visit is one site of one round.
+type visit struct {
+	*Runner
+	claim   *Claim
+	scope   *scope
+	pages   []*Page
+	known   map[string]*Page
+	skipped map[string]bool // hosts left alone this round
+	fresh   map[string]bool // authorities whose robots.txt this visit has asked for anew
+	later   time.Time       // when a listing may be fetched that may not yet; zero is none
+	changes []Told
+	stop    bool // the round ends here: no money, no account
+	mapped  bool // robots.txt was asked for the site's sitemaps
+}
+
+// visit visits the claim's site to the end, or gives it back.
+func (r *Runner) visit(ctx context.Context, c *Claim) {
+	v := &visit{Runner: r, claim: c, known: map[string]*Page{}, skipped: map[string]bool{}, fresh: map[string]bool{}}
+	until, err := v.run(ctx)
+	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+	defer cancel()
+	if len(v.changes) > 0 && !errors.Is(err, ErrLost) {
+		err = errors.Join(err, r.Book.Tell(after, c, v.changes))
+	}
+	switch {
+	case errors.Is(err, ErrLost):
+		return
+	case ctx.Err() != nil:
+		err = r.Book.Postpone(after, c, r.Clock.Now())
+	case err != nil:
+		r.Log.Error("watches: a visit failed; it is taken up again", "watch", c.Watch.ID, "round", c.Round, "error", err.Error())
+		err = r.Book.Postpone(after, c, r.Clock.Now().Add(longestWait))
+	case !until.IsZero():
+		err = r.Book.Postpone(after, c, until)
+	default:
+		err = r.Book.Finish(after, c)
+	}
+	if err != nil && !errors.Is(err, ErrLost) {
+		r.Log.Error("watches: a visit could not be ended; it lapses", "watch", c.Watch.ID, "error", err.Error())
+	}
+}
+
+// run goes from page to page. It answers when to go on; the zero time says that all is done.
+func (v *visit) run(ctx context.Context) (time.Time, error) {
+	if err := v.load(ctx); err != nil {
+		return time.Time{}, err
+	}
+	for ctx.Err() == nil && !v.stop {
+		now := v.Clock.Now()
+		if opens := v.opens(now); opens.After(now) {
+			return opens, nil
+		}
+		p := v.next(now)
+		if p == nil {
+			return v.later, nil
+		}
+		until, err := v.one(ctx, p)
+		if err == nil && until.IsZero() {
+			err = v.findSitemaps(ctx, p)
+		}
+		if err != nil || !until.IsZero() {
+			return until, err
+		}
+	}
+	return time.Time{}, ctx.Err()
+}
+
+// opens is when a request may begin, now or later: one that waits for its turn must not come out after
+// the window has closed.
+func (v *visit) opens(now time.Time) time.Time {
+	window := v.Profile.Schedule.Window
+	if !window.Open(now) {
+		return window.NextOpen(now)
+	}
+	if !window.Open(now.Add(v.Timeout)) {
+		return window.NextOpen(window.NextClosed(now))
+	}
+	return now
+}
+
+// load reads what is known of the site, and on the first visit where its sitemaps are.
+func (v *visit) load(ctx context.Context) error {
+	var err error
+	if v.scope, err = newScope(v.Profile, v.claim.Site); err != nil {
+		return err
+	}
+	pages, err := v.Book.Pages(ctx, v.claim)
+	if err != nil {
+		return fmt.Errorf("read the site's pages: %w", err)
+	}
+	for i := range pages {
+		v.keep(&pages[i])
+	}
+	return nil
+}
+
+func (v *visit) keep(p *Page) {
+	v.pages = append(v.pages, p)
+	v.known[p.Hash] = p
+	v.scope.hosts[p.Host] = true
+}
+
+// cap is how many pages the visit may fetch: the strictest of what the watch and the profile say.
+func (v *visit) cap() int {
+	most := v.claim.Watch.MaxPages
+	if limit := v.Profile.Scope.MaxPagesPerSite; limit > 0 && (most <= 0 || limit < most) {
+		most = limit
+	}
+	if most <= 0 {
+		return defaultPages
+	}
+	return most
+}
+
+// next is the page to fetch now; nil when there is none.
+func (v *visit) next(now time.Time) *Page {
+	spent := 0
+	for _, p := range v.pages {
+		if p.Round == v.claim.Round {
+			spent++
+		}
+	}
+	if v.later = (time.Time{}); spent >= v.cap() {
+		return nil
+	}
+	var best *Page
+	for _, p := range v.pages {
+		if p.Round == v.claim.Round || v.skipped[p.Host] || !v.due(p, now) {
+			continue
+		}
+		if best == nil || before(p, best) {
+			best = p
+		}
+	}
+	return best
+}
+
+// before is the order of a round: start pages and what stands for them, then what was never seen or is
+// said to be new, then what was looked at longest ago; documents after pages.
+func before(a, b *Page) bool {
+	if x, y := rank(a), rank(b); x != y {
+		return x < y
+	}
+	return a.CheckedAt.Before(b.CheckedAt)
+}
+
+func rank(p *Page) int {
+	switch {
+	case p.Kind == Start || p.Kind == Feed:
+		return 0
+	case p.Kind == Sitemap:
+		return 1
+	case p.CheckedAt.IsZero() || p.Wanted:
+		if p.Kind == Document {
+			return 3
+		}
+		return 2
+	case p.Kind == Document:
+		return 5
+	}
+	return 4
+}
+
+// due is false for what this round has no reason to fetch.
+func (v *visit) due(p *Page, now time.Time) bool {
+	switch {
+	case p.CheckedAt.IsZero():
+		return true
+	case p.Kind.Listing():
+		return !p.Fed && v.listingDue(p, now)
+	case p.Fed, p.Kind == Document && v.Profile.Scope.DocumentsOnce:
+		return p.Wanted
+	}
+	return true
+}
+
+// listingDue: a listing that may be fetched a little later in the same night is waited for. A sitemap is
+// fetched once a day at most.
+func (v *visit) listingDue(p *Page, now time.Time) bool {
+	every := v.Profile.Schedule.Listing
+	if p.Kind == Sitemap {
+		every = max(every, 24*time.Hour)
+	}
+	at := p.CheckedAt.Add(every)
+	if !at.After(now) {
+		return true
+	}
+	closes := v.Profile.Schedule.Window.NextClosed(now)
+	if at.Before(closes) && (v.later.IsZero() || at.Before(v.later)) {
+		v.later = at
+	}
+	return false
+}
+
+// one fetches one page and records what it came to. A time says when to go on with the visit.
+func (v *visit) one(ctx context.Context, p *Page) (time.Time, error) {
+	target, err := policy.ParseTarget(p.URL)
+	if err != nil {
+		return time.Time{}, v.skipPage(ctx, p, "invalid_url")
+	}
+	err = v.fetch(ctx, p, target)
+	switch {
+	case ctx.Err() != nil || errors.Is(err, ErrLost):
+		return time.Time{}, err
+	case isBusy(err):
+		return v.await(ctx, max(fault.As(err).RetryAfter, time.Second))
+	case err != nil:
+		return v.failed(ctx, p, err)
+	}
+	v.claim.Failed = 0
+	return time.Time{}, nil
+}
+
+// await waits for the site's pace; a long wait is for somebody else to end.
+func (v *visit) await(ctx context.Context, wait time.Duration) (time.Time, error) {
+	if wait > longestWait {
+		return v.Clock.Now().Add(wait), nil
+	}
+	select {
+	case <-ctx.Done():
+	case <-v.Clock.After(wait):
+	}
+	return time.Time{}, ctx.Err()
+}
+
+// fetch fetches p in the way of its kind.
+func (v *visit) fetch(ctx context.Context, p *Page, t policy.Target) error {
+	switch p.Kind {
+	case Feed:
+		return v.feed(ctx, p, t)
+	case Sitemap:
+		return v.sitemap(ctx, p, t)
+	}
+	return v.read(ctx, p, t)
+}
+
+// failed decides what becomes of a page that could not be had.
+func (v *visit) failed(ctx context.Context, p *Page, err error) (time.Time, error) {
+	f := fault.As(err)
+	var off *gate.OffScope
+	var unsettled *billing.SettleError
+	switch {
+	case errors.As(err, &unsettled):
+		return time.Time{}, nil // the change is delivered; the house pays
+	case errors.As(err, &off):
+		return time.Time{}, v.skipPage(ctx, p, "redirect_off_site")
+	case errors.Is(err, errListing):
+		return time.Time{}, v.unlisted(ctx, p, "unreadable")
+	}
+	reason := f.Reason
+	if reason == "" {
+		reason = f.Kind.String()
+	}
+	switch f.Kind {
+	case fault.TargetNotFound:
+		if p.Kind == Feed || p.Kind == Sitemap {
+			return time.Time{}, v.unlisted(ctx, p, "not_found")
+		}
+		return time.Time{}, v.missing(ctx, p)
+	case fault.PaymentRequired, fault.AccountSuspended:
+		v.stop = true
+		return time.Time{}, v.skipHost(ctx, p.Host, reason)
+	case fault.TargetUnreachable, fault.TargetTimeout, fault.AddressNotAllowed:
+		return time.Time{}, v.leave(ctx, p, reason)
+	case fault.BlockedBySitePolicy:
+		return v.blocked(ctx, p, f, reason)
+	}
+	if f.Kind == fault.TargetError && f.TargetStatus >= 500 || f.Kind == fault.TargetRefused && f.Reason == "rate_limited" {
+		return v.busy(ctx, p, f.TargetStatus, f.RetryAfter, reason)
+	}
+	if f.Kind == fault.Internal {
+		v.Log.Error("watches: a page could not be read", "watch", v.claim.Watch.ID, "error", err.Error())
+	}
+	return time.Time{}, v.skipPage(ctx, p, reason)
+}
+
+func (v *visit) blocked(ctx context.Context, p *Page, f *fault.Error, reason string) (time.Time, error) {
+	switch reason {
+	case policy.ReasonNoIndex:
+		return time.Time{}, v.discard(ctx, p)
+	case policy.ReasonUnreachable:
+		return v.busy(ctx, p, 503, f.RetryAfter, reason)
+	case policy.ReasonOptOut, policy.ReasonCrawlDelay:
+		if v.claimWholeHost(f) {
+			return time.Time{}, v.leave(ctx, p, reason)
+		}
+	}
+	return time.Time{}, v.skipPage(ctx, p, reason)
+}
+
+// claimWholeHost is true when what refused stands for the whole host, not for a part of it.
+func (v *visit) claimWholeHost(f *fault.Error) bool {
+	var refusal *policy.Refusal
+	if !errors.As(f.Err, &refusal) || len(refusal.Verdict.Grounds) == 0 {
+		return false
+	}
+	g := refusal.Verdict.Grounds[0]
+	for i := range len(g.Rule) {
+		if g.Source == policy.ByOptOut && g.Rule[i] == '/' {
+			return false // "site.example/path"
+		}
+	}
+	return true
+}
+
+// busy is a site that asks for a pause: it is waited for where the profile comes back, longer each
+// time, and left alone for the round where not.
+func (v *visit) busy(ctx context.Context, p *Page, status int, retryAfter time.Duration, reason string) (time.Time, error) {
+	v.claim.Failed++
+	wait, again := v.Profile.Again(status, v.claim.Failed, retryAfter)
+	if again && v.claim.Failed <= mostFailures {
+		v.claim.Tally.Requests++
+		return v.Clock.Now().Add(wait), nil
+	}
+	v.claim.Failed = 0
+	return time.Time{}, v.leave(ctx, p, reason)
+}
+
+// leave leaves p's host alone for the rest of the round.
+func (v *visit) leave(ctx context.Context, p *Page, reason string) error {
+	if err := v.skipPage(ctx, p, reason); err != nil {
+		return err
+	}
+	return v.skipHost(ctx, p.Host, reason)
+}
+
+func (v *visit) skipHost(ctx context.Context, host, reason string) error {
+	v.skipped[host] = true
+	return v.Book.Skip(ctx, v.claim, Skip{host, reason})
+}
+
+// skipPage notes that p was tried in vain: what is known of it stays.
+func (v *visit) skipPage(ctx context.Context, p *Page, reason string) error {
+	v.claim.Tally.Skipped++
+	v.tell(p, "skipped", reason)
+	return v.record(ctx, p, Finding{Page: *p}, change.Unchanged)
+}
+
+// discard keeps nothing of a page that asks not to be kept but its address.
+func (v *visit) discard(ctx context.Context, p *Page) error {
+	v.claim.Tally.Skipped++
+	v.tell(p, "skipped", policy.ReasonNoIndex)
+	bare := *p
+	bare.Validators, bare.Body, bare.State = gate.Validators{}, nil, nil
+	return v.record(ctx, p, Finding{Page: bare}, change.Unchanged)
+}
+
+// record keeps a finding and brings p up to it.
+func (v *visit) record(ctx context.Context, p *Page, f Finding, kind change.Kind) error {
+	f.Page.CheckedAt, f.Page.Round, f.Page.Wanted = v.Clock.Now(), v.claim.Round, false
+	v.claim.Tally.Requests++
+	seq, err := v.Book.Record(ctx, v.claim, f)
+	if err != nil {
+		return err
+	}
+	if f.Change != nil {
+		v.changes = append(v.changes, Told{seq, p.URL, kind})
+	}
+	*p = f.Page
+	v.adopted(f.Learned)
+	return nil
+}
+
+// adopted takes what was recorded of other pages into the visit.
+func (v *visit) adopted(learned []Page) {
+	for i := range learned {
+		if old := v.known[learned[i].Hash]; old != nil {
+			*old = learned[i]
+		} else {
+			v.keep(&learned[i])
+		}
+	}
+}
+
+func (v *visit) tell(p *Page, kind, reason string) {
+	if v.Told != nil {
+		v.Told(Progress{Site: v.claim.Site.Name, URL: p.URL, Kind: kind, Reason: reason})
+	}
+}
