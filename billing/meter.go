@@ -35,13 +35,20 @@ func (e *SettleError) Unwrap() error { return e.Err }
 
 // Read makes one read for o and gives its document to give. An error before give ran is the read's
 // own (a fault); an error of give comes back as it is; a *SettleError comes after a hand-over that
-// worked. Nothing is charged unless give returned nil.
+// worked. Nothing is charged unless give returned nil, also when one of them panics.
 func (m *Meter) Read(ctx context.Context, o Order, give HandOver) error {
 	hold, err := m.ledger.Hold(ctx, o)
 	if err != nil {
 		return err
 	}
+	returned := false
+	defer func() {
+		if !returned { // a panic is on its way up: the hold ends with it, not by its time
+			_ = m.void(ctx, hold, reader.Failed, fault.New(fault.Internal, ""))
+		}
+	}()
 	receipt, err := m.deliver(ctx, o, hold, give)
+	returned = true
 	if err != nil {
 		if unvoided := m.void(ctx, hold, OutcomeOf(err), err); unvoided != nil {
 			return errors.Join(err, unvoided)

@@ -167,3 +167,17 @@ func TestAReadEndsBeforeItsHold(t *testing.T) {
 		}
 	})
 }
+
+// A panic goes up to whoever survives it, and leaves no hold behind.
+func TestAPanicEndsTheHold(t *testing.T) {
+	l := &fakeLedger{}
+	m := billing.New(fakeReader{document: document(reader.Delivered, 1)}, l)
+	thrown := func() (thrown any) {
+		defer func() { thrown = recover() }()
+		_ = m.Read(t.Context(), billing.Order{}, func(context.Context, *reader.Document, billing.Hold) error { panic("broken") })
+		return nil
+	}()
+	if thrown != "broken" || l.settled != 0 || l.voided != 1 || l.outcome != reader.Failed {
+		t.Errorf("thrown %v, ledger %+v", thrown, l)
+	}
+}

@@ -43,7 +43,8 @@ type pageRead struct {
 	raw      string // the URL as it was sent
 	order    billing.Order
 	attempt  billing.Attempt
-	markdown bool // the Markdown alone is asked for
+	markdown bool   // the Markdown alone is asked for
+	settled  func() // to be called when the books know the answer; nil before one goes out
 }
 
 // newRead checks what the document cannot say of a request, before anything is held or fetched.
@@ -141,7 +142,12 @@ func (p *pageRead) visit(w http.ResponseWriter) error {
 	}
 	p.order.Operation = operation.ID
 	delivered := false
-	defer func() { p.server.endOperation(p.ctx, operation, delivered, "") }()
+	defer func() {
+		p.server.endOperation(p.ctx, operation, delivered, "")
+		if p.settled != nil {
+			p.settled()
+		}
+	}()
 	err = p.server.meter.Read(p.ctx, p.order, func(_ context.Context, d *reader.Document, h billing.Hold) error {
 		err := p.handOver(w, d, h)
 		delivered = err == nil
@@ -167,6 +173,7 @@ func (p *pageRead) operation() (billing.Operation, error) {
 	if p.attempt.Key == "" {
 		return billing.NewOperation(p.attempt.Account), nil
 	}
+	p.server.settling.wait(p.ctx, p.attempt.Account)
 	return p.server.idem.Begin(p.ctx, p.attempt)
 }
 
@@ -196,6 +203,7 @@ func (p *pageRead) handOver(w http.ResponseWriter, d *reader.Document, h billing
 		return err
 	}
 	p.call.entry.Outcome, p.call.entry.Units = string(d.Receipt().Outcome()), units
+	p.settled = p.server.settling.begin(p.order.Account)
 	return send(w, http.StatusOK, body)
 }
 

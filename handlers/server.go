@@ -67,6 +67,7 @@ type Server struct {
 	specJSON []byte
 	pages    *pages
 	limits   *limits
+	settling settling
 	visitors chan struct{} // a place for each answer to a caller without a key
 	echo     *echo.Echo
 	draining atomic.Bool

@@ -59,6 +59,7 @@ func (a api) GetUsage(ctx context.Context, r openapi.GetUsageRequestObject) (ope
 		cursor = *r.Params.Cursor
 	}
 	account := callOf(ctx).principal.Account
+	a.settling.wait(ctx, account)
 	totals, err := a.usage.Totals(ctx, account, period)
 	if err != nil {
 		return nil, err

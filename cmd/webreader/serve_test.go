@@ -370,6 +370,27 @@ func TestServeIdempotencyKey(t *testing.T) {
 	}
 }
 
+// Whoever has the whole answer may ask what it cost, or repeat the request, in the same moment: the
+// books know the answer by then.
+func TestServeBooksAreWrittenBeforeTheNextAnswer(t *testing.T) {
+	s := newServed(t, "WEBREADER_PROFILE="+fastProfile(t))
+	s.web.Page("a.test", "/", origintest.Article("A title"))
+	s.client.Transport = &http.Transport{} // without the check of each answer, which takes time
+	for i := range 20 {
+		key := fmt.Sprint("order ", i)
+		if got := s.read("http://a.test/", "Idempotency-Key", key); got.status != 200 {
+			t.Fatalf("read %d: %s", i, got.text)
+		}
+		if got := s.read("http://a.test/", "Idempotency-Key", key); got.status != 200 || *got.Charge.Units != 0 {
+			t.Fatalf("repeat of read %d: %s", i, got.text)
+		}
+		s.read("http://a.test/")
+		if n := s.charged(); n != int64(2*i+2) {
+			t.Fatalf("after read %d: %d units charged, want %d", i, n, 2*i+2)
+		}
+	}
+}
+
 // W06: nothing of a page is left anywhere once it is answered.
 func TestServeKeepsNoCopy(t *testing.T) {
 	s := newServed(t)
