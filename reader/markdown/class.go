@@ -24,6 +24,9 @@ func (w *writer) byClass(n dom.ID, class string) bool {
 	if copyClass(class) && (tag == atom.Button || tag == atom.A || tag == atom.Span || tag == atom.Div) && len(shortText(t, n, 40)) < 24 {
 		return true
 	}
+	if strings.Contains(class, "lang") && w.languageLabel(n) {
+		return true
+	}
 	if tag == atom.Div && hasToken(class, "MathJax_ref", "mjx-assistive-mml") {
 		return true
 	}
@@ -110,7 +113,9 @@ func (w *writer) boxOf(n dom.ID) string {
 // boxInside looks for an element with the role of a checkbox at the start of an item.
 func (w *writer) boxInside(n dom.ID) (string, bool) {
 	t := w.t
-	if class := t.Attr(n, "class"); !strings.Contains(class, "task") && !strings.Contains(class, "check") && !strings.Contains(class, "todo") {
+	list := t.Attr(t.Parent(n), "class")
+	open := t.HasAttr(n, "data-inline-task-id") || hasToken(list, "inline-task-list", "to-do-list")
+	if class := t.Attr(n, "class"); !open && !strings.Contains(class, "task") && !strings.Contains(class, "check") && !strings.Contains(class, "todo") && !hasToken(list, "checklist", "todo-list", "task-list", "tasklist") {
 		return "", false
 	}
 	seen := 0
@@ -122,9 +127,20 @@ func (w *writer) boxInside(n dom.ID) (string, bool) {
 		if v, ok := t.LookupAttr(c, "data-checked"); ok {
 			return v, true
 		}
+		if class := t.Attr(c, "class"); class != "" {
+			switch {
+			case hasToken(class, "checkbox-on", "fa-check-square", "fa-check-square-o", "fa-square-check"):
+				return "true", true
+			case hasToken(class, "checkbox-off", "fa-square", "fa-square-o"):
+				return "false", true
+			}
+		}
 	}
 	if hasToken(t.Attr(n, "class"), "checked", "task-list-item-checked", "is-checked", "todo-done", "to-do-children-checked") {
 		return "true", true
+	}
+	if open {
+		return "false", true
 	}
 	return "", false
 }

@@ -311,9 +311,36 @@ func (w *writer) notCode(n dom.ID) bool {
 	return class != "" && (copyClass(class) || w.gutterClass(n, class))
 }
 
+// languageLabel is true for an element that tells a person the language of the code beside it, which the
+// fence says already.
+func (w *writer) languageLabel(n dom.ID) bool {
+	t := w.t
+	switch t.Tag(n) {
+	case atom.Span, atom.Div, atom.P, atom.Figcaption:
+	default:
+		return false
+	}
+	text := shortText(t, n, 32)
+	name := cleanLanguage(strings.ToLower(strings.TrimSpace(text)))
+	if text == "" || len(text) > 24 || t.First(n, atom.Pre) != 0 || !knownLanguages[name] && !noLanguage(strings.ToLower(strings.TrimSpace(text))) {
+		return false
+	}
+	for at, up := n, 0; at != 0 && up < 3; at, up = t.Parent(at), up+1 {
+		for c, seen := t.Next(at), 0; c != 0 && seen < 6; c, seen = t.Next(c), seen+1 {
+			if t.Tag(c) == atom.Pre || t.Tag(c) == atom.Div && t.Tag(t.FirstChild(c)) == atom.Pre {
+				return true
+			}
+		}
+		if t.Tag(t.Prev(at)) == atom.Pre {
+			return true
+		}
+	}
+	return false
+}
+
 func copyClass(class string) bool {
 	return hasToken(class, "copy", "copybtn", "copy-btn", "copy-button", "btn-copy", "copy-code-button", "copy-code", "code-copy", "clipboard", "btn-clipboard",
-		"zeroclipboard-container", "copy-to-clipboard", "copy-to-clipboard-button", "toolbar-item", "code-toolbar-buttons", "hljs-copy-button", "md-clipboard", "highlight-copy-btn", "copy_btn", "codecopy", "crayon-toolbar", "code-block-copy", "copyBtn", "copyButton")
+		"zeroclipboard-container", "copy-to-clipboard", "copy-to-clipboard-button", "toolbar-item", "code-toolbar-buttons", "hljs-copy-button", "md-clipboard", "highlight-copy-btn", "copy_btn", "codecopy", "crayon-toolbar", "code-block-copy", "copyBtn", "copyButton", "source-toolbox")
 }
 
 var gutterClasses = []string{"lineno", "linenos", "linenodiv", "line-number", "line-numbers", "linenumber", "linenumbers", "lineNumber", "line-numbers-rows", "line-numbers-wrapper",

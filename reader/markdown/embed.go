@@ -73,16 +73,11 @@ var frameKinds = []struct{ host, kind string }{
 
 // notContent are hosts whose frames count, sell or guard.
 var notContent = []string{"doubleclick", "googletagmanager", "googlesyndication", "google-analytics", "recaptcha", "hcaptcha", "adservice",
-	"amazon-adsystem", "taboola", "outbrain", "criteo", "disqus", "consent", "cookie", "adsystem", "scorecardresearch", "hotjar", "quantserve", "like.php", "/plugins/like", "/plugins/share"}
+	"amazon-adsystem", "taboola", "outbrain", "criteo", "disqus", "consent", "cookie", "adsystem", "scorecardresearch", "hotjar", "quantserve", "/like.php", "/recaptcha", "/plugins/like", "/plugins/share"}
 
 // watch is the address under which a person sees what a frame shows, and what kind of thing it is;
 // "" when it is none for a reader.
 func watch(abs string) (to, kind string) {
-	for _, bad := range notContent {
-		if strings.Contains(abs, bad) {
-			return abs, ""
-		}
-	}
 	u, err := url.Parse(abs)
 	if err != nil {
 		return abs, ""
@@ -90,6 +85,11 @@ func watch(abs string) (to, kind string) {
 	host := strings.ToLower(u.Host)
 	if strings.Contains(host, "youtube") || strings.HasSuffix(host, "youtu.be") {
 		return youTube(u, abs), "Video"
+	}
+	for _, bad := range notContent {
+		if strings.Contains(host, bad) || strings.Contains(bad, "/") && strings.Contains(u.Path, bad) {
+			return abs, ""
+		}
 	}
 	if host == "player.vimeo.com" {
 		if id := lastPart(u.Path); id != "" && strings.Trim(id, "0123456789") == "" {
@@ -194,6 +194,10 @@ func (w *writer) custom(n dom.ID) bool {
 	case "amp-ad", "amp-embed", "amp-analytics", "amp-auto-ads", "amp-pixel", "amp-consent", "amp-sticky-ad", "amp-social-share", "clipboard-copy", "copy-button":
 	case "mjx-container":
 		w.mathJax(n)
+	case "math-renderer":
+		s := strings.TrimSpace(t.Text(n))
+		display, _ := delimited(s)
+		w.putMath(s, display)
 	case "amp-mathml":
 		w.putMath(t.Attr(n, "data-formula"), !t.HasAttr(n, "inline"))
 	default:

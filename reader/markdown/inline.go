@@ -12,6 +12,7 @@ import (
 type mark struct {
 	kind markKind
 	link int32 // for markLink: 1 + index into writer.targets
+	turn int32 // the how-manyth element with a mark it is
 	pos  int   // where its opening begins in the buffer
 	wide int   // bytes of its opening; 0 when it could not be opened here
 }
@@ -41,8 +42,15 @@ func (w *writer) push(k markKind, link int32) bool {
 			return false
 		}
 	}
-	w.wants = append(w.wants, mark{kind: k, link: link})
+	w.turn++
+	w.wants = append(w.wants, mark{kind: k, link: link, turn: w.turn})
 	return true
+}
+
+// goesOn is true when the open mark m serves for the wanted one: the same element's, or one like it that
+// follows without a gap, which would melt into it.
+func (m mark) goesOn(want mark, gap bool) bool {
+	return m.kind == want.kind && m.link == want.link && (m.turn == want.turn || !gap && m.wide > 0)
 }
 
 func (w *writer) pop() { w.wants = w.wants[:len(w.wants)-1] }
@@ -53,11 +61,11 @@ func (w *writer) sync(next rune) {
 	if w.breaks > 1 && w.heading == 0 && w.cell == nil && !w.inLink() {
 		w.flush()
 	}
+	gap := len(w.buf) > 0 && (w.space || w.breaks > 0)
 	same := 0
-	for same < len(w.open) && same < len(w.wants) && w.open[same].kind == w.wants[same].kind && w.open[same].link == w.wants[same].link {
+	for same < len(w.open) && same < len(w.wants) && w.open[same].goesOn(w.wants[same], gap) {
 		same++
 	}
-	gap := len(w.buf) > 0 && (w.space || w.breaks > 0)
 	if same < len(w.open) {
 		after := next
 		if gap {

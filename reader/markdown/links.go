@@ -183,7 +183,13 @@ func balance(s string) string {
 
 // anchor writes a link, and is false when there is nothing in it for a reader.
 func (w *writer) anchor(n dom.ID) bool {
-	if w.noteRef(n) || w.backlink(n) {
+	if w.noteRef(n) {
+		return false
+	}
+	if w.backlink(n) {
+		if w.noteMark != "" && strings.TrimSpace(shortText(w.t, n, 24)) == w.noteMark {
+			w.noteMark = "]" // the number has gone with the link; what closes its bracket may follow
+		}
 		return false
 	}
 	href, ok := w.t.LookupAttr(n, "href")

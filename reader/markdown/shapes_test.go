@@ -57,6 +57,16 @@ func TestShapes(t *testing.T) {
 		"entities typed":  {`<p>&amp;copy; &amp;#38; a&amp;b AT&amp;T; &amp; c</p>`, "\\&copy; \\&#38; a\\&b AT\\&T; & c"},
 		"ordinal":         {`<p>the 3<sup>rd</sup>, x<sup>n</sup></p>`, "the 3rd, x<sup>n</sup>"},
 		"caption":         {`<table><caption>Cap</caption><tr><th>A</th></tr><tr><td>1</td></tr></table>`, "Cap\n\n| A |\n| --- |\n| 1 |"},
+		"bold side by":    {`<p><b>a</b> <b>b</b> <s>c</s> <del>d</del></p>`, "**a** **b** ~~c~~ ~~d~~"},
+		"struck by style": {`<p>x <span style="text-decoration:line-through">y</span></p>`, "x ~~y~~"},
+		"list in list":    {`<ul><li>a</li><ul><li>b</li></ul><li>c</li></ul>`, "- a\n  - b\n- c"},
+		"confluence task": {`<ul class="inline-task-list"><li class="checked" data-inline-task-id="1">a</li><li data-inline-task-id="2">b</li></ul>`, "- [x] a\n- [ ] b"},
+		"notion task":     {`<ul class="to-do-list"><li><div class="checkbox checkbox-on"></div> a</li><li><div class="checkbox checkbox-off"></div> b</li></ul>`, "- [x] a\n- [ ] b"},
+		"code's label":    {`<div class="language-sh"><span class="lang">sh</span><pre><code>ls</code></pre></div>`, "```sh\nls\n```"},
+		"code's toolbox":  {`<pre><code class="language-sh">ls</code><div class="source-toolbox"><span>sh</span></div></pre>`, "```sh\nls\n```"},
+		"sphinx note":     {`<p>a<a role="doc-noteref" href="#id2" id="id1">[1]</a></p><aside role="doc-footnote" id="id2"><span>[</span><a role="doc-backlink" href="#id1">1</a><span>]</span><p>Note.</p></aside>`, "a[^1]\n\n[^1]: Note."},
+		"github math":     {`<p>x <math-renderer>$a_1$</math-renderer></p><math-renderer>$$b_1*c_2*$$</math-renderer>`, "x $a_1$\n\n$$b_1*c_2*$$"},
+		"no cookie frame": {`<iframe src="https://www.youtube-nocookie.com/embed/abc"></iframe><iframe src="https://consent.example/x"></iframe>`, "[Video](https://www.youtube.com/watch?v=abc)"},
 		"empty bold":      {`<p>a<b> </b>b<i></i>c</p>`, "a bc"},
 	} {
 		if got := render(t, c.page, "https://example.com/docs/page.html", markdown.Options{NoTokens: true}).Markdown; got != c.want {

@@ -30,6 +30,7 @@ type writer struct {
 
 	buf      []byte // the paragraph being written
 	wants    []mark
+	turn     int32 // marks wanted so far
 	open     []mark
 	space    bool // a blank is owed before the next word
 	breaks   int  // line breaks owed
@@ -77,6 +78,7 @@ type list struct {
 	step    int
 	bullet  byte // '-' or '*', '.' or ')'
 	items   int
+	wide    int // bytes of the last item's marker
 	loose   bool
 }
 
@@ -231,6 +233,11 @@ func (w *writer) element(n dom.ID) bool {
 		return true
 	case atom.Del, atom.S, atom.Strike:
 		w.style(n, markStrike)
+		return true
+	case atom.Span, atom.Font:
+		if strings.Contains(t.Attr(n, "style"), "line-through") {
+			w.style(n, markStrike)
+		}
 		return true
 	case atom.Sup, atom.Sub:
 		return w.script(n, tag)
@@ -577,6 +584,9 @@ func (w *writer) enterList(n dom.ID, ordered bool) bool {
 	if k := len(w.frames); k > 0 && w.frames[k-1].item && w.frames[k-1].started && w.frames[k-1].blocks == 1 && len(w.lists) > 1 {
 		w.gap = min(w.gap, 1)
 	}
+	if k := len(w.lists); k > 1 && w.lists[k-2].items > 0 && isList(w.t.Tag(w.t.Parent(n))) {
+		w.listInList(n, w.lists[k-2])
+	}
 	w.after(n, func(w *writer, _ dom.ID) {
 		w.endBlock()
 		l := w.lists[len(w.lists)-1]
@@ -587,6 +597,21 @@ func (w *writer) enterList(n dom.ID, ordered bool) bool {
 		}
 	})
 	return true
+}
+
+func isList(tag atom.Atom) bool {
+	return tag == atom.Ul || tag == atom.Ol || tag == atom.Menu || tag == atom.Dir
+}
+
+// listInList sets a list that stands, against the rules, between the items of another under the last one.
+func (w *writer) listInList(n dom.ID, outer list) {
+	if w.plain || w.cell != nil || w.heading > 0 {
+		return
+	}
+	if !outer.loose {
+		w.gap = min(w.gap, 1)
+	}
+	w.pushFrame(n, frame{marker: spaces(outer.wide), indent: spaces(outer.wide)})
 }
 
 // numbering is the number of the first item and the step to the next.
@@ -651,6 +676,7 @@ func (w *writer) enterItem(n dom.ID) bool {
 		w.gap = min(2*w.gap, 2) // only a list that begins with 1 may follow directly on a paragraph
 	}
 	l.items++
+	l.wide = len(marker)
 	w.pushItem(n, frame{marker: marker + w.boxOf(n), indent: spaces(len(marker)), item: true})
 	return true
 }
