@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -58,6 +59,11 @@ type Plan struct {
 	QueuedURLs        Limit  `yaml:"queued_urls"`
 	UndeliveredBytes  Limit  `yaml:"undelivered_bytes"`
 	Watches           Limit  `yaml:"watches"`
+	// What it costs. StripePrice is the price it is sold at by Checkout; "" is not for sale there.
+	StripePrice  string `yaml:"stripe_price"`
+	PricePerUnit string `yaml:"price_per_unit"` // for people
+	CardNeeded   bool   `yaml:"card_needed"`    // does Checkout ask for a card
+	SpendingCap  *int64 `yaml:"spending_cap"`   // units a month a new account begins with; left out is none
 }
 
 // required are the fields that every plan states.
@@ -79,7 +85,9 @@ func (p Plan) Ceiling(spendingCap *int64) Limit {
 // Plans are the plans by name. One is the default.
 type Plans struct {
 	byName   map[string]Plan
-	standard string
+	standard string // of an account that an operator makes
+	checkout string // of a customer who signs up
+	fallback string // of an account whose subscription ended
 }
 
 // BuiltInPlans are the plans that come with the program.
@@ -88,9 +96,11 @@ func BuiltInPlans() (*Plans, error) { return ParsePlans(builtInPlans) }
 // ParsePlans reads a plans file. Unknown, missing and senseless fields are errors.
 func ParsePlans(text []byte) (*Plans, error) {
 	var file struct {
-		Version int             `yaml:"version"`
-		Default string          `yaml:"default"`
-		Plans   map[string]Plan `yaml:"plans"`
+		Version  int             `yaml:"version"`
+		Default  string          `yaml:"default"`
+		Checkout string          `yaml:"checkout"`
+		Fallback string          `yaml:"fallback"`
+		Plans    map[string]Plan `yaml:"plans"`
 	}
 	if err := yaml.UnmarshalWithOptions(text, &file, yaml.Strict()); err != nil {
 		return nil, fmt.Errorf("plans: %w", err)
@@ -105,11 +115,91 @@ func ParsePlans(text []byte) (*Plans, error) {
 		plan.Name = name
 		file.Plans[name] = plan
 	}
-	plans := &Plans{byName: file.Plans, standard: file.Default}
-	if _, ok := plans.byName[file.Default]; !ok {
-		return nil, fmt.Errorf("plans: the default plan %q is not among the plans", file.Default)
+	plans := &Plans{byName: file.Plans, standard: file.Default, checkout: file.Checkout, fallback: file.Fallback}
+	return plans, plans.check()
+}
+
+// check is an error for a name that no plan has and for numbers that make no sense.
+func (p *Plans) check() error {
+	if _, ok := p.byName[p.standard]; !ok {
+		return fmt.Errorf("plans: the default plan %q is not among the plans", p.standard)
 	}
-	return plans, nil
+	for use, name := range map[string]string{"checkout": p.checkout, "fallback": p.fallback} {
+		if _, ok := p.byName[name]; !ok && name != "" {
+			return fmt.Errorf("plans: the %s plan %q is not among the plans", use, name)
+		}
+	}
+	prices := map[string]string{}
+	for name, plan := range p.byName {
+		if plan.SpendingCap != nil && *plan.SpendingCap < 0 {
+			return fmt.Errorf("plans: plan %q: spending_cap: write 0 or more units, or leave it out", name)
+		}
+		if plan.StripePrice == "" {
+			continue
+		}
+		if !strings.HasPrefix(plan.StripePrice, "price_") {
+			return fmt.Errorf("plans: plan %q: stripe_price %q is no price's id: they begin with price_", name, plan.StripePrice)
+		}
+		if other, taken := prices[plan.StripePrice]; taken {
+			return fmt.Errorf("plans: plans %q and %q have the same stripe_price: give each its own", other, name)
+		}
+		prices[plan.StripePrice] = name
+	}
+	return nil
+}
+
+// Sell sets the price of the plan that Checkout sells when nothing else is asked for.
+func (p *Plans) Sell(price string) error {
+	plan, ok := p.byName[p.checkout]
+	if !ok || price == "" {
+		return nil
+	}
+	plan.StripePrice = price
+	p.byName[p.checkout] = plan
+	return p.check()
+}
+
+// ForSale are the plans that Checkout sells, the usual one first, then by name.
+func (p *Plans) ForSale() []Plan {
+	var list []Plan
+	for _, plan := range p.byName {
+		if plan.StripePrice != "" {
+			list = append(list, plan)
+		}
+	}
+	slices.SortFunc(list, func(a, b Plan) int {
+		if (a.Name == p.checkout) != (b.Name == p.checkout) {
+			return map[bool]int{true: -1, false: 1}[a.Name == p.checkout]
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return list
+}
+
+// Sold is the plan of that name, "" for the usual one, and whether Checkout sells it.
+func (p *Plans) Sold(name string) (Plan, bool) {
+	if name == "" {
+		name = p.checkout
+	}
+	plan, ok := p.byName[name]
+	return plan, ok && plan.StripePrice != ""
+}
+
+// ByPrice is the plan with that price.
+func (p *Plans) ByPrice(price string) (Plan, bool) {
+	for _, plan := range p.byName {
+		if price != "" && plan.StripePrice == price {
+			return plan, true
+		}
+	}
+	return Plan{}, false
+}
+
+// Fallback is the plan of an account whose subscription ended; false when there is none, and then it
+// may read nothing.
+func (p *Plans) Fallback() (Plan, bool) {
+	plan, ok := p.byName[p.fallback]
+	return plan, ok
 }
 
 // allThere is an error for a plan that leaves a field out.

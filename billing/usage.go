@@ -20,7 +20,8 @@ func Month(t time.Time) Period {
 // Totals are an account's reads in a period.
 type Totals struct {
 	Period    Period
-	Units     int64 // charged
+	Units     int64 // charged: the sum of the receipts
+	Credited  int64 // given back of it by the operator
 	Pages     int64 // delivered
 	ByOutcome map[reader.Outcome]int64
 	Held      int64 // units reserved by reads that run now

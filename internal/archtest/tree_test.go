@@ -140,6 +140,7 @@ var testsOnly = map[string]bool{
 	"internal/origintest":  true,
 	"internal/conformance": true,
 	"openapi/openapitest":  true,
+	"billing/stripetest":   true,
 }
 
 // where is a position as path:line.

@@ -43,11 +43,7 @@ func (s *Store) CreateAccount(ctx context.Context, name, planName string) (billi
 		return billing.Account{}, badField("plan", fmt.Sprintf("there is no plan %q", cut(planName, 40)))
 	}
 	id := billing.NewID("acc")
-	fingerprints := make([]byte, 32)
-	_, _ = rand.Read(fingerprints) // it never fails: it ends the program instead
-	_, err = s.db.ExecContext(ctx, `INSERT INTO accounts (id, name, status, status_reason, plan, webhook_url, webhook_secret,
-		fingerprint_key, created_at) VALUES ($1, $2, 'active', '', $3, '', $4, $5, `+s.nowSQL()+`)`,
-		id, name, plan.Name, newWebhookSecret(), fingerprints)
+	err = s.insertAccount(ctx, s.db, id, name, plan.Name)
 	if unique(err) {
 		return billing.Account{}, badField("name", fmt.Sprintf("there is an account %q already", name))
 	}
@@ -55,6 +51,16 @@ func (s *Store) CreateAccount(ctx context.Context, name, planName string) (billi
 		return billing.Account{}, fmt.Errorf("create the account: %w", err)
 	}
 	return s.Account(ctx, id)
+}
+
+// insertAccount writes an account with secrets of its own.
+func (s *Store) insertAccount(ctx context.Context, q querier, id, name, plan string) error {
+	fingerprints := make([]byte, 32)
+	_, _ = rand.Read(fingerprints) // it never fails: it ends the program instead
+	_, err := q.ExecContext(ctx, `INSERT INTO accounts (id, name, status, status_reason, plan, webhook_url, webhook_secret,
+		fingerprint_key, created_at) VALUES ($1, $2, 'active', '', $3, '', $4, $5, `+s.nowSQL()+`)`,
+		id, name, plan, newWebhookSecret(), fingerprints)
+	return err
 }
 
 // newWebhookSecret is a secret as Standard Webhooks writes it: whsec_ and 32 random bytes in base64.
@@ -204,6 +210,15 @@ func (s *Store) CloseAccount(ctx context.Context, id string) error {
 		}
 		if _, err := tx.ExecContext(ctx, "DELETE FROM idempotency WHERE account = $1", id); err != nil {
 			return fmt.Errorf("erase idempotency keys: %w", err)
+		}
+		if err := endOthers(ctx, tx, now, now, id, ""); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, "DELETE FROM checkouts WHERE account = $1", id); err != nil {
+			return fmt.Errorf("erase the sign-up: %w", err)
+		}
+		if err := eraseWatches(ctx, tx, id); err != nil {
+			return fmt.Errorf("erase the watches: %w", err)
 		}
 		_, err = tx.ExecContext(ctx, `UPDATE api_keys SET revoked_at = $1, name = '' WHERE account = $2 AND revoked_at IS NULL`, now, id)
 		if err != nil {

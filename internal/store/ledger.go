@@ -369,6 +369,7 @@ type payer struct {
 	status  billing.Status
 	ceiling billing.Limit
 	plan    string
+	payBy   sql.NullInt64 // when an unpaid bill stops it
 }
 
 func (s *Store) payers(ctx context.Context, tx *sql.Tx, holdings []*holding) (map[string]payer, error) {
@@ -382,12 +383,12 @@ func (s *Store) payers(ctx context.Context, tx *sql.Tx, holdings []*holding) (ma
 		}
 	}
 	found := map[string]payer{}
-	err := query(ctx, tx, "SELECT id, status, plan, spending_cap FROM accounts WHERE id IN ("+strings.Join(places, ", ")+")",
+	err := query(ctx, tx, "SELECT id, status, plan, spending_cap, pay_by FROM accounts WHERE id IN ("+strings.Join(places, ", ")+")",
 		a, func(row *sql.Rows) error {
 			var id string
 			var p payer
 			var limit sql.NullInt64
-			if err := row.Scan(&id, &p.status, &p.plan, &limit); err != nil {
+			if err := row.Scan(&id, &p.status, &p.plan, &limit, &p.payBy); err != nil {
 				return err
 			}
 			plan, _ := s.plans.Plan(p.plan) // a plan that is gone allows nothing
@@ -497,6 +498,9 @@ func grant(h *holding, p payer, paid map[accountOperation]bool, room map[string]
 	h.hold.Units = h.order.Price()
 	if paid[accountOperation{h.order.Account, h.order.Operation}] {
 		h.hold.Units = 0
+	}
+	if p.payBy.Valid && p.payBy.Int64 <= now {
+		return fault.New(fault.PaymentRequired, "The last invoice of this account is not paid. Pay it, or change the card, at the page that POST /billing/portal answers.")
 	}
 	left := room[h.order.Account]
 	if left < billing.Limit(h.hold.Units) {

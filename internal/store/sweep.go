@@ -9,7 +9,7 @@ import (
 
 // Swept is how many rows a sweep took away, by what they were.
 type Swept struct {
-	Holds, Idempotency, Robots, Hosts, FetchLog int64
+	Holds, Idempotency, Robots, Hosts, FetchLog, Payments int64
 }
 
 // Sweep takes away what has had its time: lapsed holds, Idempotency-Keys after 24 hours, robots.txt
@@ -22,6 +22,7 @@ func (s *Store) Sweep(ctx context.Context, retention time.Duration) (Swept, erro
 		step("idempotency keys", &swept.Idempotency, func() (int64, error) { return s.SweepIdempotency(ctx) }),
 		step("robots.txt copies", &swept.Robots, func() (int64, error) { return s.SweepRobots(ctx) }),
 		step("pace rows", &swept.Hosts, func() (int64, error) { return s.SweepHosts(ctx) }),
+		step("sign-ups and payment events", &swept.Payments, func() (int64, error) { return s.SweepPayments(ctx) }),
 		step("fetch log", &swept.FetchLog, func() (int64, error) { return s.SweepFetchLog(ctx, retention) }),
 	)
 	return swept, err

@@ -36,6 +36,9 @@ func (s *Store) Totals(ctx context.Context, account string, p billing.Period) (b
 	if err != nil {
 		return t, fmt.Errorf("sum debits: %w", err)
 	}
+	if t.Credited, err = s.credited(ctx, account, p); err != nil {
+		return t, err
+	}
 	return t, s.allowance(ctx, account, &t)
 }
 

@@ -1,0 +1,71 @@
+package billing
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Difference is a customer's month that does not add up.
+type Difference struct {
+	Book
+	Held int64 // what the payment service has
+	Why  string
+}
+
+func (d Difference) String() string {
+	return fmt.Sprintf("%s %s (%s): %s: receipts %d, ledger %d, waiting %d, under way %d, reported %d, given up %d, payment service %d",
+		d.Month.From.Format("2006-01"), d.Account, d.Customer, d.Why, d.Receipts, d.Debited, d.Waiting, d.UnderWay, d.Arrived, d.GivenUp, d.Held)
+}
+
+// Books that were compared, and what did not agree.
+type Reconciliation struct {
+	Books       []Book
+	Held        []int64 // by book
+	Differences []Difference
+}
+
+// Reconcile compares receipts, ledger, reports and the payment service, for each customer and month
+// that p touches.
+func Reconcile(ctx context.Context, o Outbox, r Reporter, p Period) (Reconciliation, error) {
+	p = wholeMonths(p)
+	books, err := o.Books(ctx, p)
+	if err != nil {
+		return Reconciliation{}, err
+	}
+	out := Reconciliation{Books: books}
+	for _, b := range books {
+		held := int64(0)
+		if b.Customer != "" {
+			if held, err = r.Held(ctx, b.Customer, b.Month); err != nil {
+				return out, fmt.Errorf("ask for %s: %w", b.Customer, err)
+			}
+		}
+		out.Held = append(out.Held, held)
+		if why := b.wrong(held); why != "" {
+			out.Differences = append(out.Differences, Difference{b, held, why})
+		}
+	}
+	return out, nil
+}
+
+// wrong says what does not agree; "" when all does.
+func (b Book) wrong(held int64) string {
+	switch {
+	case b.Receipts != b.Debited:
+		return "receipts and ledger differ"
+	case b.Debited != b.Waiting+b.UnderWay+b.Arrived+b.GivenUp:
+		return "ledger and reports differ"
+	case held < b.Arrived:
+		return fmt.Sprintf("the payment service lacks %d units", b.Arrived-held)
+	case held > b.Arrived+b.UnderWay+b.Slack:
+		return fmt.Sprintf("the payment service has %d units too many", held-b.Arrived-b.UnderWay)
+	case b.GivenUp > 0:
+		return fmt.Sprintf("%d units could not be reported", b.GivenUp)
+	}
+	return ""
+}
+
+func wholeMonths(p Period) Period {
+	return Period{Month(p.From).From, Month(p.To.Add(-time.Nanosecond)).To}
+}
