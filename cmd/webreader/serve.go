@@ -92,14 +92,17 @@ func newService(a *app) (_ *service, err error) {
 	if s.retention, err = durationSetting(a.setting, "WEBREADER_FETCH_LOG_RETENTION", 720*time.Hour); err != nil {
 		return nil, err
 	}
-	if err := s.checkGuard(a.setting); err != nil {
+	guard, err := checkGuard(a.setting)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkBilling(a.setting, config); err != nil {
 		return nil, err
 	}
 	profile, err := loadProfile(a.setting)
 	if err != nil {
 		return nil, err
 	}
-	s.warnOf(profile, config)
 	defer func() {
 		if err != nil {
 			s.close()
@@ -117,7 +120,8 @@ func newService(a *app) (_ *service, err error) {
 	if s.admin, err = listen("WEBREADER_ADMIN_ADDR", config.AdminAddr); err != nil {
 		return nil, err
 	}
-	return s, s.welcome(a, config)
+	s.warnOf(guard, profile, config)
+	return s, s.welcome(a)
 }
 
 func (s *service) newAPI(setting func(string) string, config handlers.Config, profile *policy.Profile) (*handlers.Server, error) {
@@ -148,38 +152,49 @@ func rootCause(err error) error {
 	return err
 }
 
-// checkGuard says loudly what opens what is closed by default, and refuses it together with money.
-func (s *service) checkGuard(setting func(string) string) error {
+// checkGuard is the guard of the settings. What opens it is refused together with money.
+func checkGuard(setting func(string) string) (netguard.Config, error) {
 	guard, err := netguard.FromEnv(setting)
 	if err != nil {
-		return settingError(err)
+		return guard, settingError(err)
 	}
-	key := setting("WEBREADER_STRIPE_SECRET_KEY")
+	key := setting(envStripeKey)
 	live := strings.HasPrefix(key, "sk_live_") || strings.HasPrefix(key, "rk_live_")
 	if live && (len(guard.AllowNetworks) > 0 || len(guard.Resolve) > 0) {
-		return usage("WEBREADER_ALLOW_NETWORKS and WEBREADER_RESOLVE are for tests and intranets: they cannot be set together with a live WEBREADER_STRIPE_SECRET_KEY. Unset them, or use a test key (sk_test_…)")
+		return guard, usage("WEBREADER_ALLOW_NETWORKS and WEBREADER_RESOLVE are for tests and intranets: they cannot be set together with a live WEBREADER_STRIPE_SECRET_KEY. Unset them, or use a test key (sk_test_…)")
 	}
+	return guard, nil
+}
+
+const envStripeKey = "WEBREADER_STRIPE_SECRET_KEY"
+
+// checkBilling is an error when money is taken and the links in it would lead nowhere.
+func checkBilling(setting func(string) string, config handlers.Config) error {
+	if setting(envStripeKey) == "" || config.PublicURL != "" {
+		return nil
+	}
+	return usage("%s: it is not set, and billing (%s) sends customers back to it; write it like https://reader.example", envPublicURL, envStripeKey)
+}
+
+// warnOf says loudly what opens what is closed by default, and what site operators are still owed. It
+// comes when all settings are known to be good, so that a bad one has its line to itself.
+func (s *service) warnOf(guard netguard.Config, profile *policy.Profile, config handlers.Config) {
 	for _, line := range guard.Warnings() {
 		s.log.Warn(line)
 	}
-	return nil
-}
-
-// warnOf says what site operators are still owed.
-func (s *service) warnOf(profile *policy.Profile, config handlers.Config) {
 	if profile.Identity.Contact == "" {
 		s.log.Warn("the profile has no identity.contact: site operators cannot reach you. Set it in a profile file and start with WEBREADER_PROFILE=FILE")
 	}
 	switch page := profile.Identity.InfoURL; {
 	case page == "":
-		s.log.Warn("neither the profile's identity.info_url nor WEBREADER_PUBLIC_URL is set: the user agent leads site operators nowhere")
+		s.log.Warn("the user agent names no page that explains it to site operators. Set WEBREADER_PUBLIC_URL to this server's public address, or identity.info_url in a profile file")
 	case config.PublicURL != "" && page == config.PublicURL+"/bot":
 		s.log.Warn("the profile has no identity.info_url: the user agent points to this server's own page", "page", page)
 	}
 }
 
 // welcome makes the first account and says how to use it.
-func (s *service) welcome(a *app, config handlers.Config) error {
+func (s *service) welcome(a *app) error {
 	accounts, err := s.store.ListAccounts(a.ctx, "", 1)
 	if err != nil || len(accounts) > 0 {
 		return err
@@ -192,23 +207,33 @@ func (s *service) welcome(a *app, config handlers.Config) error {
 		return err
 	}
 	if !isTerminal(a.Out) {
-		s.log.Info("made the account default; make a key for it with: webreader keys create --account default")
+		s.log.Info("made the account default; make a key for it with: webreader keys create --account default" + sameDatabase(a.setting))
 		return nil
 	}
 	_, secret, err := s.store.CreateKey(a.ctx, account.ID, "first", time.Time{})
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.Out, "\nYour API key, shown this once:\n\n  %s\n\nTry it:\n\n  curl '%s/read?url=https%%3A%%2F%%2Fexample.com%%2F' -H 'Accept: text/markdown' -H 'Authorization: Bearer %s'\n\n",
-		secret.Reveal(), localURL(config.PublicURL, s.public.Addr()), secret.Reveal())
+	// http, so that it also works where example.com leads to a test's own server.
+	_, err = fmt.Fprintf(a.Out, "\nYour API key, shown this once:\n\n  %s\n\nTry it:\n\n  curl '%s/read?url=http%%3A%%2F%%2Fexample.com%%2F' -H 'Accept: text/markdown' -H 'Authorization: Bearer %s'\n\n",
+		secret.Reveal(), localURL(s.public.Addr()), secret.Reveal())
 	return err
 }
 
-// localURL is where this server answers, for someone at this machine.
-func localURL(public string, addr net.Addr) string {
-	if public != "" {
-		return public
+// sameDatabase is what a command line needs to reach this server's database. The address of a
+// PostgreSQL may hold a password, so it is not repeated.
+func sameDatabase(setting func(string) string) string {
+	switch address := strings.TrimSpace(setting(envDatabase)); {
+	case address == "" || address == defaultDatabase:
+		return " (in this folder)"
+	case strings.HasPrefix(address, "sqlite:"):
+		return " --database-url " + address
 	}
+	return " (with the same " + envDatabase + ")"
+}
+
+// localURL is where this server answers for someone at this machine, whatever its public name.
+func localURL(addr net.Addr) string {
 	host, port, err := net.SplitHostPort(addr.String())
 	if err != nil {
 		return "http://" + addr.String()

@@ -540,13 +540,12 @@ func TestServeBadSettings(t *testing.T) {
 	} {
 		name, value, _ := strings.Cut(setting, "=")
 		env := map[string]string{"WEBREADER_ADDR": "127.0.0.1:0", "WEBREADER_ADMIN_ADDR": "127.0.0.1:0", "WEBREADER_DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "a.db")}
+		env["WEBREADER_ALLOW_NETWORKS"] = "127.0.0.0/8" // whose warning must not come between
 		env[name] = value
 		var out, problem bytes.Buffer
 		code := run(t.Context(), []string{"serve"}, func(name string) string { return env[name] }, stdio{Out: &out, Err: &problem})
-		lines := strings.Split(strings.TrimSpace(problem.String()), "\n")
-		last := lines[len(lines)-1]
-		t.Log(last)
-		if code != exitUsage || !strings.HasPrefix(last, "webreader: "+name+":") {
+		t.Log(problem.String())
+		if code != exitUsage || !strings.HasPrefix(problem.String(), "webreader: "+name+":") || strings.Count(problem.String(), "\n") != 1 {
 			t.Errorf("%s: exit %d, %q", setting, code, problem.String())
 		}
 	}
@@ -560,6 +559,29 @@ func TestServeRefusesTestSwitchesWithMoney(t *testing.T) {
 	}
 }
 
+// Links to this server are part of billing, so it does not start without an address for them.
+func TestServeBillingNeedsAPublicURL(t *testing.T) {
+	env := map[string]string{"WEBREADER_STRIPE_SECRET_KEY": "sk_test_x", "WEBREADER_DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "a.db")}
+	var problem bytes.Buffer
+	code := run(t.Context(), []string{"serve"}, func(name string) string { return env[name] }, stdio{Out: io.Discard, Err: &problem})
+	if code != exitUsage || !strings.HasPrefix(problem.String(), "webreader: WEBREADER_PUBLIC_URL:") || strings.Contains(problem.String(), "sk_test_x") {
+		t.Errorf("exit %d: %s", code, problem.String())
+	}
+}
+
+// The line that makes a key reaches the same database, and shows no password.
+func TestServeNamesItsDatabase(t *testing.T) {
+	for address, want := range map[string]string{
+		"": "(in this folder)", "sqlite:data/webreader.db": "(in this folder)", "sqlite:/srv/reader.db": "--database-url sqlite:/srv/reader.db",
+		"postgres://reader:secret@db.example/reader": "WEBREADER_DATABASE_URL",
+	} {
+		got := sameDatabase(func(string) string { return address })
+		if !strings.Contains(got, want) || strings.Contains(got, "secret") {
+			t.Errorf("%q: %q", address, got)
+		}
+	}
+}
+
 // The first start says how to get a key, and puts none into a log.
 func TestServeFirstStart(t *testing.T) {
 	s := newServed(t)
@@ -567,7 +589,7 @@ func TestServeFirstStart(t *testing.T) {
 	if !strings.Contains(log, "webreader keys create --account default") || strings.Contains(log, "wr_") {
 		t.Errorf("log: %s", log)
 	}
-	for _, warning := range []string{"WEBREADER_ALLOW_NETWORKS", "WEBREADER_RESOLVE", "identity.contact", "identity.info_url"} {
+	for _, warning := range []string{"WEBREADER_ALLOW_NETWORKS", "WEBREADER_RESOLVE", "identity.contact", "WEBREADER_PUBLIC_URL"} {
 		if !strings.Contains(log, warning) {
 			t.Errorf("no warning about %s: %s", warning, log)
 		}
