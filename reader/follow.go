@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/net/html/atom"
 
+	"github.com/webreaderapi/webreader/internal/fault"
 	"github.com/webreaderapi/webreader/policy"
 	"github.com/webreaderapi/webreader/reader/dom"
 	"github.com/webreaderapi/webreader/reader/gate"
@@ -31,6 +32,41 @@ type Trail struct {
 
 // Trail is what a crawl follows from the page; it is filled for requests with Follow.
 func (d *Document) Trail() Trail { return d.trail }
+
+// trailedError carries the trail of a page that gave no document.
+type trailedError struct {
+	trail Trail
+	err   error
+}
+
+func (e *trailedError) Error() string {
+	if e.err == nil {
+		return "a page without a document"
+	}
+	return e.err.Error()
+}
+
+func (e *trailedError) Unwrap() error { return e.err }
+
+// trailed puts a trail into the fault of a page that could be followed although it gave no document: one
+// of links alone.
+func trailed(err error, t Trail) error {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok || f.Kind != fault.NoContent || t.Final.IsZero() {
+		return err
+	}
+	told := *f
+	told.Err = &trailedError{trail: t, err: f.Err}
+	return &told
+}
+
+// TrailIn is the trail that a read's error carries.
+func TrailIn(err error) (Trail, bool) {
+	if e, ok := errors.AsType[*trailedError](err); ok {
+		return e.trail, true
+	}
+	return Trail{}, false
+}
 
 // Look fetches a page for its links only: nothing is made of its content.
 func (r *Reader) Look(ctx context.Context, req Request) (Trail, error) {

@@ -161,7 +161,7 @@ func (r *Reader) make(ctx context.Context, req Request, page gate.Page, verdict 
 	}
 	defer func() { <-r.slots }()
 	if err := d.fill(ctx, req, page, o); err != nil {
-		return nil, err
+		return nil, trailed(err, d.trail)
 	}
 	return d, nil
 }

@@ -43,6 +43,14 @@ var forgettings = []forgetting{
 		"customer and request id, which are kept until the log's retention ends, so that a report can still be checked",
 		set: "forgotten_at = {now}, remote = '', bytes = 0, duration_ms = 0, " +
 			"url = CASE WHEN {find}(url, '?') > 0 THEN substr(url, 1, {find}(url, '?') - 1) ELSE url END"},
+	{table: "frontier", column: "host", what: "queued URLs of jobs deleted"},
+	{table: "results", column: "host", what: "sealed results of jobs deleted"},
+	{table: "jobs", column: "scope_host", what: "crawls of the site ended",
+		set: "reason = CASE WHEN status = 'running' THEN 'site_forgotten' ELSE reason END, " +
+			"finished_at = CASE WHEN status = 'running' THEN {now} ELSE finished_at END, " +
+			"expires_at = CASE WHEN status = 'running' THEN {now} ELSE expires_at END, " +
+			"status = CASE WHEN status = 'running' THEN 'failed' ELSE status END, scope_host = ''"},
+	{table: "deliveries", column: "url", kept: "a customer's own address, which the customer gave"},
 	{table: "accounts", column: "webhook_url", kept: "a customer's own address, which the customer gave"},
 	{table: "opt_outs", column: "domain", kept: "what keeps us away"},
 	{table: "tombstones", column: "domain", kept: "what keeps it forgotten"},

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -20,6 +21,7 @@ import (
 	_ "modernc.org/sqlite" // the SQLite driver
 
 	"github.com/webreaderapi/webreader/billing"
+	"github.com/webreaderapi/webreader/internal/jobs"
 	"github.com/webreaderapi/webreader/reader/gate"
 )
 
@@ -33,6 +35,8 @@ type Options struct {
 	// Lease is how long a turn may last before it lapses; it must outlast the hardest deadline of a
 	// fetch. 0 is DefaultLease.
 	Lease time.Duration
+	// ResultTTL is how long results of an ended job wait to be collected. 0 is DefaultResultTTL.
+	ResultTTL time.Duration
 	// NoMigrate leaves the schema as it is; Open is then an error when it is behind.
 	NoMigrate bool
 	// MustExist makes Open an error where there is no SQLite file yet, for what makes sense on a used
@@ -42,6 +46,9 @@ type Options struct {
 
 // DefaultLease is the lease of Options that name none.
 const DefaultLease = time.Minute
+
+// DefaultResultTTL is the time of Options that name none.
+const DefaultResultTTL = 24 * time.Hour
 
 // Store is one database. It is safe for concurrent use, also by several processes.
 type Store struct {
@@ -53,11 +60,18 @@ type Store struct {
 	plans    *billing.Plans
 	lease    time.Duration
 
-	ledger  *batcher[ledgerItem]
-	log     *batcher[logItem]
-	queues  *queues
-	stops   optOutCache
-	standby standingCache
+	ledger *batcher[ledgerItem]
+	log    *batcher[logItem]
+	queues *queues
+	// Jobs: items that ended, turns that ended with them, and who is told.
+	finishes   *batcher[jobs.Finish]
+	endings    endings
+	jobNews    news
+	resultNews newsOf
+	resultTTL  time.Duration
+	cleaned    atomic.Int64 // when the files were cleaned last, in milliseconds
+	stops      optOutCache
+	standby    standingCache
 }
 
 // Open opens the database at rawURL and brings its schema up to date: "sqlite:PATH",
@@ -80,6 +94,7 @@ func Open(ctx context.Context, rawURL string, o Options) (*Store, error) {
 	}
 	s.ledger = newBatcher(s.flushLedger)
 	s.log = newBatcher(s.flushLog)
+	s.finishes = newBatcher(s.flushFinishes)
 	s.queues = newQueues()
 	return s, nil
 }
@@ -88,6 +103,9 @@ func (s *Store) set(o Options) (err error) {
 	s.fixed, s.clock, s.plans, s.lease = o.Clock, o.Clock, o.Plans, o.Lease
 	if s.clock == nil {
 		s.clock = machineClock{}
+	}
+	if s.resultTTL = o.ResultTTL; s.resultTTL <= 0 {
+		s.resultTTL = DefaultResultTTL
 	}
 	if s.lease <= 0 {
 		s.lease = DefaultLease
@@ -110,6 +128,7 @@ func (s *Store) prepare(ctx context.Context, rawURL string, noMigrate bool) erro
 
 // Close ends the store. What was begun is written first.
 func (s *Store) Close() error {
+	s.finishes.close()
 	s.ledger.close()
 	s.log.close()
 	return s.closeDatabase()

@@ -35,6 +35,9 @@ func (s *Store) Take(ctx context.Context, keys []gate.Key, until time.Time) (gat
 	if len(keys) == 0 {
 		return nil, errors.New("take a turn: no keys")
 	}
+	if err := s.releaseEnded(ctx, keys); err != nil {
+		return nil, fmt.Errorf("end a job's turn: %w", err)
+	}
 	w := &wait{s: s, until: until, keys: inLine(keys)}
 	defer w.leave(0)
 	for {
@@ -387,8 +390,10 @@ func (s *Store) release(ctx context.Context, q querier, h heldKey, written time.
 
 // ago is how long before now, in the database's milliseconds, a request was written; rather too
 // short by a millisecond than too long.
-func (s *Store) ago(written time.Time) int64 {
-	now := s.clock.Now()
+func (s *Store) ago(written time.Time) int64 { return s.agoAt(s.clock.Now(), written) }
+
+// agoAt is ago as of a moment of this machine's clock.
+func (s *Store) agoAt(now, written time.Time) int64 {
 	if s.fixed != nil {
 		return max(0, now.UnixMilli()-written.Add(time.Millisecond-1).UnixMilli())
 	}

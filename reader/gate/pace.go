@@ -28,11 +28,17 @@ func (r *reading) keys(c policy.Case) []Key {
 
 // take is the turn for a request: the caller's own one first, else one that is waited for.
 func (r *reading) take(ctx context.Context, c policy.Case) (Turn, error) {
+	keys := r.keys(c)
 	if turn := r.turn; turn != nil {
 		r.turn = nil
-		return turn, nil
+		if kept(turn, keys) {
+			return turn, nil
+		}
+		if err := endTurn(ctx, turn, time.Time{}); err != nil {
+			return nil, err
+		}
 	}
-	turn, err := r.cfg.Turns.Take(ctx, r.keys(c), r.until)
+	turn, err := r.cfg.Turns.Take(ctx, keys, r.until)
 	if err != nil {
 		if cause := ctx.Err(); cause != nil && errors.Is(cause, context.DeadlineExceeded) && fault.Of(err) == fault.Internal {
 			return nil, busy(0)
@@ -40,6 +46,19 @@ func (r *reading) take(ctx context.Context, c policy.Case) (Turn, error) {
 		return nil, err
 	}
 	return turn, nil
+}
+
+// kept is false for a turn that came too soon for the gap that keys ask for, where it knows.
+func kept(turn Turn, keys []Key) bool {
+	t, knows := turn.(interface{ Keeps(gap time.Duration) bool })
+	if !knows {
+		return true
+	}
+	gap := time.Duration(0)
+	for _, k := range keys {
+		gap = max(gap, k.Gap)
+	}
+	return t.Keeps(gap)
 }
 
 // busy is the fault of a wait that would be too long.

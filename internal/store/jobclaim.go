@@ -1,0 +1,364 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/webreaderapi/webreader/internal/jobs"
+	"github.com/webreaderapi/webreader/reader/gate"
+)
+
+const (
+	mostClaimed = 128
+	// idleWait is how long a claim that found nothing lets its caller wait at most: another replica may
+	// have made a job.
+	idleWait = 250 * time.Millisecond
+	// lookAgain is when a host is looked at again whose jobs may take nothing now: they are paused, at
+	// their limit, or their URLs wait.
+	lookAgain = 500
+)
+
+// open is true for jobs that may take one more URL.
+const openJob = `j.status = 'running' AND j.undelivered < j.max_bytes AND j.delivered + j.running < j.max_pages
+	AND j.units + j.running < j.max_units AND j.requests + j.running < j.max_requests`
+
+// claiming is one claim under way.
+type claiming struct {
+	pace   jobs.Pace
+	now    int64
+	hosts  []string          // ready, in the order of their rank
+	picked map[string]string // host → job
+	items  []jobs.Item
+	total  *heldKey
+	leases map[string]hostLease
+	later  []later // hosts to be put off
+}
+
+type later struct {
+	host string
+	at   int64
+}
+
+type hostLease struct{ lease, delay int64 }
+
+// ClaimItems leases ready hosts and takes one URL for each, from the job that was served there least
+// recently. See jobs.Store.
+//
+// Every transaction locks hosts first, then jobs, then usage. A claim skips hosts that are locked.
+func (s *Store) ClaimItems(ctx context.Context, p jobs.Pace, limit int) ([]jobs.Item, time.Duration, error) {
+	limit = min(limit, mostClaimed)
+	if p.Total != "" {
+		limit = min(limit, 1)
+	}
+	began := s.clock.Now()
+	var c *claiming
+	err := s.tx(ctx, func(tx *sql.Tx) error {
+		c = &claiming{pace: p, picked: map[string]string{}, leases: map[string]hostLease{}}
+		return s.claim(ctx, tx, c, limit)
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("claim URLs: %w", err)
+	}
+	for i := range c.items {
+		s.giveTurn(c, &c.items[i], began)
+	}
+	if len(c.hosts)+len(c.later) > 0 {
+		return c.items, 0, nil
+	}
+	wait, err := s.nextReady(ctx)
+	return nil, wait, err
+}
+
+func (s *Store) claim(ctx context.Context, tx *sql.Tx, c *claiming, limit int) (err error) {
+	if c.now, err = s.now(ctx, tx); err != nil {
+		return err
+	}
+	if err := s.readyHosts(ctx, tx, c, limit); err != nil {
+		return err
+	}
+	if len(c.hosts) == 0 {
+		return putOff(ctx, tx, c.later)
+	}
+	if c.pace.Total != "" {
+		if err := s.claimTotal(ctx, tx, c); err != nil || c.total == nil {
+			return err
+		}
+	}
+	if err := s.pickJobs(ctx, tx, c); err != nil {
+		return fmt.Errorf("pick jobs: %w", err)
+	}
+	if err := s.admit(ctx, tx, c); err != nil {
+		return fmt.Errorf("count running URLs: %w", err)
+	}
+	if err := s.pickItems(ctx, tx, c); err != nil {
+		return fmt.Errorf("pick URLs: %w", err)
+	}
+	if len(c.items) == 0 && c.total != nil {
+		if err := s.release(ctx, tx, *c.total, time.Time{}); err != nil {
+			return err
+		}
+	}
+	if err := s.markClaimed(ctx, tx, c); err != nil {
+		return fmt.Errorf("mark URLs: %w", err)
+	}
+	return s.leaseHosts(ctx, tx, c)
+}
+
+// readyHosts are hosts with URLs that may be asked now. Those whose time has not come after all, because
+// of other requests, a pause or a longer gap, are put off until then.
+func (s *Store) readyHosts(ctx context.Context, tx *sql.Tx, c *claiming, limit int) error {
+	lock := ""
+	if s.postgres {
+		lock = " FOR UPDATE SKIP LOCKED"
+	}
+	gap := s.gap(gate.Key{Gap: c.pace.MinGap})
+	return query(ctx, tx, `SELECT host, leased, ready_at, paused_until, written_at, delay_ms FROM hosts
+		WHERE pending > 0 AND jobs_at <= $1 ORDER BY jobs_at LIMIT $2`+lock, args{c.now, limit}, func(row *sql.Rows) error {
+		var host string
+		var leased, ready, paused, written, delay int64
+		if err := row.Scan(&host, &leased, &ready, &paused, &written, &delay); err != nil {
+			return err
+		}
+		if leased == 1 {
+			ready = min(ready, c.now+recheck.Milliseconds())
+		}
+		if at := max(ready, paused, written+max(delay, gap)); at > c.now {
+			c.later = append(c.later, later{host, at})
+		} else {
+			c.hosts = append(c.hosts, host)
+		}
+		return nil
+	})
+}
+
+// pickJobs finds for each host the job that was served there least recently and has something to read.
+func (s *Store) pickJobs(ctx context.Context, tx *sql.Tx, c *claiming) error {
+	a := args{c.now}
+	places := a.list(anys(c.hosts)...)
+	return query(ctx, tx, `SELECT h.host, (SELECT jh.job FROM job_hosts jh JOIN jobs j ON j.id = jh.job
+		WHERE jh.pace_key = h.host AND jh.pending > 0 AND `+openJob+` AND j.deadline_at > $1
+		AND EXISTS (SELECT 1 FROM frontier f WHERE f.job = jh.job AND f.pace_key = jh.pace_key AND f.state = 0 AND f.not_before <= $1)
+		ORDER BY jh.served_at, jh.job LIMIT 1) FROM hosts h WHERE h.host IN (`+places+`)`, a, func(row *sql.Rows) error {
+		var host string
+		var job sql.NullString
+		err := row.Scan(&host, &job)
+		if job.Valid {
+			c.picked[host] = job.String
+		}
+		return err
+	})
+}
+
+func anys(list []string) []any {
+	out := make([]any, len(list))
+	for i, v := range list {
+		out[i] = v
+	}
+	return out
+}
+
+// admit locks the picked jobs and drops hosts of those that may not take so many URLs.
+func (s *Store) admit(ctx context.Context, tx *sql.Tx, c *claiming) error {
+	var ids []string
+	for _, id := range c.picked {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	if ids = slices.Compact(ids); len(ids) == 0 {
+		return nil
+	}
+	var a args
+	room := map[string]int64{}
+	err := query(ctx, tx, `SELECT j.id, j.max_pages - j.delivered - j.running, j.max_units - j.units - j.running, j.max_requests - j.requests - j.running
+		FROM jobs j WHERE j.id IN (`+a.list(anys(ids)...)+`) AND j.status = 'running' ORDER BY j.id`+s.forUpdate(), a, func(row *sql.Rows) error {
+		var id string
+		var pages, units, requests int64
+		err := row.Scan(&id, &pages, &units, &requests)
+		room[id] = min(pages, units, requests)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, host := range c.hosts {
+		job, ok := c.picked[host]
+		if ok && room[job] <= 0 {
+			delete(c.picked, host)
+		}
+		room[job]--
+	}
+	return nil
+}
+
+// pickItems takes the first URL that waits for each picked pair of host and job.
+func (s *Store) pickItems(ctx context.Context, tx *sql.Tx, c *claiming) error {
+	var hosts []string
+	for _, host := range c.hosts {
+		if c.picked[host] != "" {
+			hosts = append(hosts, host)
+		}
+	}
+	if len(hosts) == 0 {
+		return nil
+	}
+	a := args{c.now}
+	pairs := typed(&a, hosts, func(host string) []any { return []any{c.picked[host], host} })
+	return query(ctx, tx, `WITH c (job, pace_key) AS (VALUES `+pairs+`)
+		SELECT f.job, f.place, f.kind, f.url, f.raw, f.twins, f.host, f.pace_key, f.depth, f.attempts, f.claims, jh.failing
+		FROM c JOIN frontier f ON f.job = c.job AND f.place = (SELECT g.place FROM frontier g WHERE g.job = c.job AND g.pace_key = c.pace_key
+		AND g.state = 0 AND g.not_before <= $1 ORDER BY g.depth, g.place LIMIT 1)
+		JOIN job_hosts jh ON jh.job = c.job AND jh.pace_key = c.pace_key`, a, func(row *sql.Rows) error {
+		var i jobs.Item
+		var twins string
+		err := row.Scan(&i.Job, &i.Place, &i.Kind, &i.URL, &i.Raw, &twins, &i.Host, &i.Pace, &i.Depth, &i.Attempts, &i.Claim, &i.Failing)
+		i.Twins = twinsOf(twins)
+		i.Claim++
+		c.items = append(c.items, i)
+		return err
+	})
+}
+
+// claimTotal leases the row of the whole bot; without it nothing is claimed.
+func (s *Store) claimTotal(ctx context.Context, tx *sql.Tx, c *claiming) error {
+	lease, err := s.claimRow(ctx, tx, gate.Key{Name: c.pace.Total})
+	if errors.Is(err, sql.ErrNoRows) {
+		c.hosts, c.later = nil, nil
+		return nil
+	}
+	c.total = &heldKey{gate.Key{Name: c.pace.Total}, lease}
+	return err
+}
+
+// markClaimed makes the picked URLs this claim's own until its leases lapse.
+func (s *Store) markClaimed(ctx context.Context, tx *sql.Tx, c *claiming) error {
+	if len(c.items) == 0 {
+		return nil
+	}
+	a := args{c.now + s.lease.Milliseconds()}
+	pairs := typed(&a, c.items, func(i jobs.Item) []any { return []any{i.Job, i.Place} })
+	if _, err := tx.ExecContext(ctx, "UPDATE frontier SET state = 1, claims = claims + 1, not_before = $1 WHERE (job, place) IN (VALUES "+pairs+")", a...); err != nil {
+		return err
+	}
+	a = args{c.now}
+	pairs = typed(&a, c.items, func(i jobs.Item) []any { return []any{i.Job, i.Pace} })
+	if _, err := tx.ExecContext(ctx, "UPDATE job_hosts SET served_at = $1 WHERE (job, pace_key) IN (VALUES "+pairs+")", a...); err != nil {
+		return err
+	}
+	more := map[string]int64{}
+	for _, i := range c.items {
+		more[i.Job]++
+	}
+	return addTo(ctx, tx, "jobs", "id", "running", more)
+}
+
+// addTo adds to a column of the rows named.
+func addTo(ctx context.Context, tx *sql.Tx, table, key, column string, more map[string]int64) error {
+	if len(more) == 0 {
+		return nil
+	}
+	var a args
+	values := typed(&a, sortedNames(more), func(name string) []any { return []any{name, more[name]} })
+	_, err := tx.ExecContext(ctx, "WITH c (name, n) AS (VALUES "+values+") UPDATE "+table+" SET "+column+" = "+column+
+		" + c.n FROM c WHERE "+table+"."+key+" = c.name", a...)
+	return err
+}
+
+// leaseHosts leases the hosts of the claimed URLs and puts off those that had none.
+func (s *Store) leaseHosts(ctx context.Context, tx *sql.Tx, c *claiming) error {
+	taken := map[string]bool{}
+	var leased []string
+	for _, i := range c.items {
+		taken[i.Pace] = true
+		leased = append(leased, i.Pace)
+	}
+	for _, host := range c.hosts {
+		if !taken[host] {
+			c.later = append(c.later, later{host, c.now + lookAgain})
+		}
+	}
+	if err := putOff(ctx, tx, c.later); err != nil {
+		return err
+	}
+	if len(leased) == 0 {
+		return nil
+	}
+	a := args{c.now + s.lease.Milliseconds(), c.now}
+	return query(ctx, tx, `UPDATE hosts SET ready_at = $1, jobs_at = $1, leased = 1, lease = lease + 1, used_at = $2
+		WHERE host IN (`+a.list(anys(leased)...)+`) RETURNING host, lease, delay_ms`, a, func(row *sql.Rows) error {
+		var host string
+		var l hostLease
+		err := row.Scan(&host, &l.lease, &l.delay)
+		c.leases[host] = l
+		return err
+	})
+}
+
+// putOff lets jobs come back to hosts later.
+func putOff(ctx context.Context, tx *sql.Tx, list []later) error {
+	if len(list) == 0 {
+		return nil
+	}
+	var a args
+	values := typed(&a, list, func(l later) []any { return []any{l.host, l.at} })
+	_, err := tx.ExecContext(ctx, "WITH c (name, at) AS (VALUES "+values+") UPDATE hosts SET jobs_at = c.at FROM c WHERE hosts.host = c.name", a...)
+	return err
+}
+
+// giveTurn gives a claimed item the turn at its host.
+func (s *Store) giveTurn(c *claiming, i *jobs.Item, began time.Time) {
+	l := c.leases[i.Pace]
+	kept := max(c.pace.MinGap, time.Duration(l.delay)*time.Millisecond)
+	t := &jobTurn{s: s, deadline: began.Add(s.lease), kept: kept, held: []heldKey{{gate.Key{Name: i.Pace, Gap: c.pace.MinGap}, l.lease}}}
+	if c.total != nil {
+		t.held = append(t.held, *c.total)
+	}
+	i.Turn, i.Until = t, t.deadline
+	s.endings.add(t)
+	s.queues.begin(t.held)
+}
+
+// nextReady is how long until the next host may have something to read.
+func (s *Store) nextReady(ctx context.Context) (time.Duration, error) {
+	var at sql.NullInt64
+	var now int64
+	err := s.ro.QueryRowContext(ctx, "SELECT MIN(jobs_at), "+s.nowSQL()+" FROM hosts WHERE pending > 0").Scan(&at, &now)
+	if err != nil {
+		return 0, fmt.Errorf("look for the next host: %w", err)
+	}
+	if !at.Valid {
+		return idleWait, nil
+	}
+	return max(5*time.Millisecond, min(span(at.Int64-now), idleWait)), nil
+}
+
+// typed is rows for values that no column gives a type: each place says its own.
+func typed[T any](a *args, items []T, values func(T) []any) string {
+	var b strings.Builder
+	for i, item := range items {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		for j, v := range values(item) {
+			b.WriteString(map[bool]string{true: "(CAST(", false: ", CAST("}[j == 0])
+			b.WriteString(a.place(v))
+			b.WriteString(" AS " + sqlType(v) + ")")
+		}
+		b.WriteString(")")
+	}
+	return b.String()
+}
+
+func sqlType(v any) string {
+	switch v.(type) {
+	case string:
+		return "TEXT"
+	case []byte:
+		return "BYTEA"
+	}
+	return "BIGINT"
+}

@@ -1,0 +1,586 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/webreaderapi/webreader/internal/jobs"
+	"github.com/webreaderapi/webreader/reader"
+	"github.com/webreaderapi/webreader/reader/gate"
+)
+
+// finishing is a batch of finished items under way.
+type finishing struct {
+	now   int64
+	began time.Time // by this machine's clock, just before now
+	items []*jobs.Finish
+	mine  map[*jobs.Finish]bool // still this claim's own, of a job that still runs
+	rows  map[string]*jobRow
+	wake  map[string]bool // jobs with news
+}
+
+// jobRow is what a finish must know of a job, and what it changes of it.
+type jobRow struct {
+	account, key, webhook                  string
+	running                                bool // the job runs
+	deadline, nextSeq, nextPlace           int64
+	total, maxQueued                       int64
+	delta                                  jobDelta
+	stop                                   string
+	maxPages, maxUnits, maxRequests        int64
+	delivered, units, requests, done, open int64
+}
+
+// jobDelta is what a batch adds to a job's row.
+type jobDelta struct {
+	counts                                                map[string]int64
+	running, units, requests, sitemaps, limits, undelived int64
+	scopeHost                                             string
+}
+
+// FinishItem writes what became of an item, together with others that ended at the same time. See
+// jobs.Store.
+func (s *Store) FinishItem(ctx context.Context, f jobs.Finish) error {
+	if err := s.finishes.do(ctx, &f); err != nil {
+		return fmt.Errorf("finish a URL: %w", err)
+	}
+	return nil
+}
+
+// flushFinishes writes a batch in one transaction. It locks hosts first, then jobs, then usage.
+func (s *Store) flushFinishes(ctx context.Context, items []*jobs.Finish) error {
+	var f *finishing
+	err := s.tx(ctx, func(tx *sql.Tx) (err error) {
+		f = &finishing{items: slices.Clone(items), mine: map[*jobs.Finish]bool{}, rows: map[string]*jobRow{}, wake: map[string]bool{}}
+		slices.SortFunc(f.items, func(a, b *jobs.Finish) int { return strings.Compare(a.Item.Pace, b.Item.Pace) })
+		return s.finish(ctx, tx, f)
+	})
+	if err != nil {
+		return err
+	}
+	for _, item := range items {
+		if t, ok := item.Item.Turn.(*jobTurn); ok {
+			t.take(true)
+			s.endings.drop(t)
+			s.queues.end(t.held)
+		}
+	}
+	for id := range f.wake {
+		s.resultNews.tell(id)
+	}
+	s.jobNews.tell()
+	return nil
+}
+
+func (s *Store) finish(ctx context.Context, tx *sql.Tx, f *finishing) (err error) {
+	f.began = s.clock.Now()
+	if f.now, err = s.now(ctx, tx); err != nil {
+		return err
+	}
+	for _, step := range []struct {
+		what string
+		do   func(context.Context, *sql.Tx, *finishing) error
+	}{
+		{"lock hosts", s.lockFinishHosts}, {"lock jobs", s.lockFinishJobs}, {"find claims", s.findClaims}, {"look for other names", s.resolveAliases},
+		{"settle", s.settleItems}, {"keep results", s.keepResults}, {"queue links", s.queueLinks}, {"end URLs", s.endItems},
+		{"open hosts", s.openHosts}, {"count", s.countJobs}, {"end jobs", s.endJobs},
+	} {
+		if err := step.do(ctx, tx, f); err != nil {
+			return fmt.Errorf("%s: %w", step.what, err)
+		}
+	}
+	return nil
+}
+
+// lockFinishHosts locks the hosts that are opened, and those that links lead to.
+func (s *Store) lockFinishHosts(ctx context.Context, tx *sql.Tx, f *finishing) error {
+	if !s.postgres {
+		return nil
+	}
+	var keys []string
+	for _, item := range f.items {
+		keys = append(keys, item.Item.Pace)
+		if t, ok := item.Item.Turn.(*jobTurn); ok {
+			for _, h := range t.held {
+				keys = append(keys, h.key.Name)
+			}
+		}
+		for _, found := range item.Found {
+			keys = append(keys, found.Pace)
+		}
+	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	var a args
+	_, err := tx.ExecContext(ctx, "SELECT host FROM hosts WHERE host IN ("+a.list(anys(keys)...)+") ORDER BY host FOR UPDATE", a...)
+	return err
+}
+
+func (s *Store) lockFinishJobs(ctx context.Context, tx *sql.Tx, f *finishing) error {
+	var ids []string
+	for _, item := range f.items {
+		ids = append(ids, item.Item.Job)
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	var a args
+	return query(ctx, tx, `SELECT id, account, api_key, webhook_url, status, deadline_at, next_seq, next_place, total, max_queued, max_pages, max_units,
+		max_requests, delivered, units, requests FROM jobs WHERE id IN (`+a.list(anys(ids)...)+`) ORDER BY id`+s.forUpdate(), a, func(row *sql.Rows) error {
+		var id, status string
+		j := &jobRow{delta: jobDelta{counts: map[string]int64{}}}
+		err := row.Scan(&id, &j.account, &j.key, &j.webhook, &status, &j.deadline, &j.nextSeq, &j.nextPlace, &j.total, &j.maxQueued,
+			&j.maxPages, &j.maxUnits, &j.maxRequests, &j.delivered, &j.units, &j.requests)
+		j.running = status == jobs.Running
+		f.rows[id] = j
+		return err
+	})
+}
+
+// findClaims says which items are still this process's own. What another claim has taken over since, or
+// a job that ended, gets nothing written but the end of its hold.
+func (s *Store) findClaims(ctx context.Context, tx *sql.Tx, f *finishing) error {
+	var a args
+	pairs := typed(&a, f.items, func(i *jobs.Finish) []any { return []any{i.Item.Job, i.Item.Place} })
+	type claim struct {
+		job   string
+		place int64
+	}
+	live := map[claim]int64{}
+	err := query(ctx, tx, "SELECT job, place, claims FROM frontier WHERE state = 1 AND (job, place) IN (VALUES "+pairs+")", a, func(row *sql.Rows) error {
+		var c claim
+		var n int64
+		err := row.Scan(&c.job, &c.place, &n)
+		live[c] = n
+		return err
+	})
+	for _, item := range f.items {
+		j := f.rows[item.Item.Job]
+		if j != nil && j.running && live[claim{item.Item.Job, item.Item.Place}] == item.Item.Claim {
+			f.mine[item] = true
+			f.wake[item.Item.Job] = true
+		}
+	}
+	return err
+}
+
+// resolveAliases makes an item a duplicate whose page was delivered under another of its names, and
+// keeps the names of the others, so that they are not read again.
+func (s *Store) resolveAliases(ctx context.Context, tx *sql.Tx, f *finishing) error {
+	for _, item := range f.items {
+		if !f.mine[item] || item.Fate != jobs.Ended {
+			continue
+		}
+		for _, form := range item.Aliases {
+			if err := s.resolveAlias(ctx, tx, f, item, form); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Store) resolveAlias(ctx context.Context, tx *sql.Tx, f *finishing, item *jobs.Finish, form jobs.Form) error {
+	j := f.rows[item.Item.Job]
+	var place, state, kind int64
+	var pace string
+	err := query(ctx, tx, "SELECT place, state, kind, pace_key FROM frontier WHERE job = $1 AND form = $2", args{item.Item.Job, form[:]}, func(row *sql.Rows) error {
+		return row.Scan(&place, &state, &kind, &pace)
+	})
+	switch {
+	case err != nil || place == item.Item.Place:
+		return err
+	case place == 0:
+		j.nextPlace++
+		_, err := tx.ExecContext(ctx, `INSERT INTO frontier (job, place, kind, url, raw, twins, host, pace_key, form, depth, state, not_before)
+			VALUES ($1, $2, $3, '', '', '', '', '', $4, $5, 2, $6) ON CONFLICT DO NOTHING`,
+			item.Item.Job, j.nextPlace-1, int64(jobs.Alias), form[:], item.Item.Depth, f.now)
+		return err
+	case state == 0 && item.Counter == string(reader.Delivered):
+		// It waits under the other name: this read is the page's.
+		if _, err := tx.ExecContext(ctx, "UPDATE frontier SET state = 2 WHERE job = $1 AND place = $2", item.Item.Job, place); err != nil {
+			return err
+		}
+		j.delta.counts[jobs.Duplicate]++
+		return s.lessPending(ctx, tx, item.Item.Job, map[string]int64{pace: 1})
+	}
+	if item.Counter == string(reader.Delivered) || item.Counter == string(reader.Unchanged) {
+		item.Counter, item.Sealed, item.Receipt = jobs.Duplicate, nil, reader.Receipt{}
+	}
+	return nil
+}
+
+// settleItems ends the holds: charged is only what is this claim's own and delivered.
+func (s *Store) settleItems(ctx context.Context, tx *sql.Tx, f *finishing) error {
+	var ends []*ending
+	of := map[*ending]*jobs.Finish{}
+	for _, item := range f.items {
+		if !item.Held {
+			continue
+		}
+		e := endingOf(item, f.mine[item])
+		of[e] = item
+		ends = append(ends, e)
+	}
+	if len(ends) == 0 {
+		return nil
+	}
+	if err := s.lockPayers(ctx, tx, f.now, ends, nil); err != nil {
+		return err
+	}
+	if err := s.end(ctx, tx, f.now, ends); err != nil {
+		return err
+	}
+	for _, e := range ends {
+		if e.settles && !e.ended {
+			f.rows[of[e].Item.Job].delta.units += int64(e.units)
+		}
+	}
+	return nil
+}
+
+func endingOf(item *jobs.Finish, mine bool) *ending {
+	switch {
+	case mine && item.Receipt.Outcome() == reader.Delivered:
+		return newSettlement(item.Hold, item.Receipt)
+	case mine && item.Counter == string(reader.Unchanged), mine && item.Counter == jobs.Duplicate:
+		return &ending{hold: item.Hold, outcome: reader.Unchanged, host: item.Item.Host}
+	}
+	e := newVoid(item.Hold, outcomeOf(item), item.Cause)
+	e.host = item.Item.Host
+	if !mine {
+		e.outcome, e.reason = reader.Failed, "superseded"
+	}
+	return e
+}
+
+func outcomeOf(item *jobs.Finish) reader.Outcome {
+	switch o := reader.Outcome(item.Counter); o {
+	case reader.Blocked, reader.Refused:
+		return o
+	}
+	return reader.Failed
+}
+
+// keepResults gives results their numbers.
+func (s *Store) keepResults(ctx context.Context, tx *sql.Tx, f *finishing) error {
+	type result struct {
+		job, key string
+		seq      int64
+		jobs.Sealed
+	}
+	var all []result
+	for _, item := range f.items {
+		if !f.mine[item] {
+			continue
+		}
+		j := f.rows[item.Item.Job]
+		for _, sealed := range item.Sealed {
+			all = append(all, result{item.Item.Job, j.key, j.nextSeq, sealed})
+			j.nextSeq++
+			j.delta.undelived += int64(len(sealed.Envelope))
+		}
+	}
+	for part := range slices.Chunk(all, 100) {
+		var a args
+		values := rows(&a, part, func(r result) []any {
+			return []any{r.job, r.seq, r.Item, r.key, cut(r.Host, 255), number01(r.Failure), []byte(r.Envelope)}
+		})
+		if _, err := tx.ExecContext(ctx, "INSERT INTO results (job, seq, item, api_key, host, failure, envelope) VALUES "+values, a...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func number01(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// queueLinks puts what was found into the frontier, as far as the job may queue.
+func (s *Store) queueLinks(ctx context.Context, tx *sql.Tx, f *finishing) error {
+	for _, item := range f.items {
+		j := f.rows[item.Item.Job]
+		if !f.mine[item] || len(item.Found) == 0 {
+			continue
+		}
+		found, err := fewSitemaps(ctx, tx, item)
+		if err != nil {
+			return err
+		}
+		if room := max(0, j.maxQueued-(j.nextPlace-1)); int64(len(found)) > room {
+			j.delta.limits += int64(len(found)) - room
+			found = found[:room]
+		}
+		if err := s.queueFound(ctx, tx, f.now, item.Item.Job, j.nextPlace, rankOf(f.now, 0), found); err != nil {
+			return err
+		}
+		j.nextPlace += int64(len(found))
+	}
+	return nil
+}
+
+// mostSitemaps is how many sitemap files a job asks for.
+const mostSitemaps = 50
+
+// fewSitemaps leaves sitemap files out beyond those that a job may ask for.
+func fewSitemaps(ctx context.Context, tx *sql.Tx, item *jobs.Finish) ([]jobs.Found, error) {
+	files := 0
+	for _, found := range item.Found {
+		files += number01(found.Kind == jobs.Sitemap)
+	}
+	if files == 0 {
+		return item.Found, nil
+	}
+	var known int
+	err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM frontier WHERE job = $1 AND kind = $2", item.Item.Job, int64(jobs.Sitemap)).Scan(&known)
+	var kept []jobs.Found
+	for _, found := range item.Found {
+		if found.Kind == jobs.Sitemap {
+			if known++; known > mostSitemaps {
+				item.Limits++
+				continue
+			}
+		}
+		kept = append(kept, found)
+	}
+	return kept, err
+}
+
+// endItems ends items, or lets them wait again.
+func (s *Store) endItems(ctx context.Context, tx *sql.Tx, f *finishing) error {
+	type fate struct {
+		job                       string
+		place, state, failed, not int64
+	}
+	var fates []fate
+	less := map[string]map[string]int64{}
+	for _, item := range f.items {
+		if !f.mine[item] {
+			continue
+		}
+		j := f.rows[item.Item.Job]
+		j.delta.running--
+		j.delta.requests += int64(item.Requests)
+		j.delta.limits += int64(item.Limits)
+		if item.ScopeHost != "" {
+			j.delta.scopeHost = item.ScopeHost
+		}
+		if item.Stop != "" {
+			j.stop = item.Stop
+		}
+		if item.Fate == jobs.Again {
+			fates = append(fates, fate{item.Item.Job, item.Item.Place, 0, int64(number01(item.Failed)), f.now + item.Retry.Milliseconds()})
+			continue
+		}
+		fates = append(fates, fate{item.Item.Job, item.Item.Place, 2, 0, f.now})
+		if less[item.Item.Job] == nil {
+			less[item.Item.Job] = map[string]int64{}
+		}
+		less[item.Item.Job][item.Item.Pace]++
+		if counts(item.Item.Kind) {
+			j.delta.counts[item.Counter]++
+			j.delta.counts[jobs.Duplicate] += int64(len(item.Item.Twins))
+		}
+		if item.Item.Kind == jobs.Sitemap {
+			j.delta.sitemaps++
+		}
+	}
+	if len(fates) == 0 {
+		return nil
+	}
+	var a args
+	values := typed(&a, fates, func(x fate) []any { return []any{x.job, x.place, x.state, x.failed, x.not} })
+	_, err := tx.ExecContext(ctx, "WITH c (job, place, state, failed, at) AS (VALUES "+values+`) UPDATE frontier
+		SET state = c.state, attempts = attempts + c.failed, not_before = c.at FROM c WHERE frontier.job = c.job AND frontier.place = c.place`, a...)
+	if err != nil {
+		return err
+	}
+	for _, job := range sortedNames(less) {
+		if err := s.lessPending(ctx, tx, job, less[job]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func sortedNames[T any](m map[string]T) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// lessPending takes ended URLs off their hosts' counts.
+func (s *Store) lessPending(ctx context.Context, tx *sql.Tx, job string, less map[string]int64) error {
+	for part := range slices.Chunk(sortedNames(less), 200) {
+		var a args
+		with := "WITH c (name, n) AS (VALUES " + typed(&a, part, func(key string) []any { return []any{key, less[key]} }) + ") "
+		if _, err := tx.ExecContext(ctx, with+`UPDATE hosts SET delay_ms = CASE WHEN hosts.pending <= c.n THEN 0 ELSE delay_ms END,
+			pending = CASE WHEN hosts.pending > c.n THEN hosts.pending - c.n ELSE 0 END FROM c WHERE hosts.host = c.name`, a...); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, with+`UPDATE job_hosts SET pending = CASE WHEN job_hosts.pending > c.n THEN job_hosts.pending - c.n ELSE 0 END
+			FROM c WHERE job_hosts.pace_key = c.name AND job_hosts.job = `+a.place(job), a...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// opening is how a host's row is opened.
+type opening struct{ lease, at, gap, delay, paused int64 }
+
+// openHosts ends the turns: a row opens a gap after the moment its request was written, not before the
+// end of a pause. Jobs come again when the gap that they were asked for has passed.
+func (s *Store) openHosts(ctx context.Context, tx *sql.Tx, f *finishing) error {
+	open := map[string]opening{}
+	for _, item := range f.items {
+		if t, ok := item.Item.Turn.(*jobTurn); ok {
+			s.addOpenings(open, f, item, t)
+		}
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	var a args
+	now := "CAST(" + a.place(f.now) + " AS BIGINT)"
+	values := typed(&a, sortedNames(open), func(host string) []any {
+		o := open[host]
+		return []any{host, o.lease, o.at, o.gap, o.delay, o.paused}
+	})
+	_, err := tx.ExecContext(ctx, `WITH c (host, lease, at, gap, delay, paused) AS (VALUES `+values+`) UPDATE hosts SET
+		leased = CASE WHEN hosts.lease = c.lease THEN 0 ELSE leased END,
+		written_at = CASE WHEN c.at > written_at THEN c.at ELSE written_at END,
+		ready_at = CASE WHEN hosts.lease <> c.lease THEN ready_at WHEN c.at = 0 THEN `+now+` ELSE c.at + c.gap END,
+		delay_ms = CASE WHEN c.delay > delay_ms THEN c.delay ELSE delay_ms END,
+		paused_until = CASE WHEN c.paused > paused_until THEN c.paused ELSE paused_until END,
+		jobs_at = CASE WHEN c.at = 0 THEN `+now+` WHEN c.delay > delay_ms THEN c.at + c.delay WHEN c.gap > delay_ms THEN c.at + c.gap ELSE c.at + delay_ms END
+		FROM c WHERE hosts.host = c.host`, a...)
+	return err
+}
+
+// addOpenings adds what an item's turn opens. Of two turns at one host the later lease counts.
+func (s *Store) addOpenings(open map[string]opening, f *finishing, item *jobs.Finish, t *jobTurn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, h := range t.held {
+		o := opening{lease: h.lease, gap: s.gap(h.key)}
+		if !t.written.IsZero() {
+			o.at = f.now - s.agoAt(f.began, t.written)
+		}
+		if h.key.Name == item.Item.Pace {
+			o.delay = s.gap(gate.Key{Gap: t.need})
+			if item.Pause > 0 {
+				o.paused = f.now + item.Pause.Milliseconds()
+			}
+		}
+		before := open[h.key.Name]
+		o.delay, o.paused, o.at = max(o.delay, before.delay), max(o.paused, before.paused), max(o.at, before.at)
+		o.lease = max(o.lease, before.lease)
+		open[h.key.Name] = o
+	}
+}
+
+// countJobs writes the jobs' new counts.
+func (s *Store) countJobs(ctx context.Context, tx *sql.Tx, f *finishing) error {
+	for _, id := range sortedNames(f.rows) {
+		j := f.rows[id]
+		d := j.delta
+		if !j.running {
+			continue
+		}
+		err := tx.QueryRowContext(ctx, `UPDATE jobs SET delivered = delivered + $2, blocked = blocked + $3, refused = refused + $4, failed = failed + $5,
+			unchanged = unchanged + $6, duplicate = duplicate + $7, skipped = skipped + $8, running = CASE WHEN running + $9 > 0 THEN running + $9 ELSE 0 END,
+			units = units + $10, requests = requests + $11, sitemaps = sitemaps + $12, limits_hit = limits_hit + $13, undelivered = undelivered + $14,
+			next_seq = $15, next_place = CASE WHEN next_place < $16 THEN $16 ELSE next_place END,
+			scope_host = CASE WHEN CAST($17 AS TEXT) = '' THEN scope_host ELSE $17 END
+			WHERE id = $1 RETURNING total - delivered - blocked - refused - failed - unchanged - duplicate - skipped, running, delivered, units, requests`,
+			id, d.counts[string(reader.Delivered)], d.counts[string(reader.Blocked)], d.counts[string(reader.Refused)], d.counts[string(reader.Failed)],
+			d.counts[string(reader.Unchanged)], d.counts[jobs.Duplicate], d.counts[jobs.Skipped], d.running, d.units, d.requests, d.sitemaps,
+			d.limits, d.undelived, j.nextSeq, j.nextPlace, d.scopeHost).Scan(&j.done, &j.open, &j.delivered, &j.units, &j.requests)
+		if err != nil {
+			return err
+		}
+		if err := s.countFailing(ctx, tx, f, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// countFailing keeps, for each host of the job, how many answers in a row asked for a longer wait.
+func (s *Store) countFailing(ctx context.Context, tx *sql.Tx, f *finishing, id string) error {
+	for _, item := range f.items {
+		if item.Item.Job != id || !f.mine[item] || item.Failing == item.Item.Failing {
+			continue
+		}
+		if _, err := tx.ExecContext(ctx, "UPDATE job_hosts SET failing = $1 WHERE job = $2 AND pace_key = $3", item.Failing, id, item.Item.Pace); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endJobs ends jobs that have nothing left to read, or may read nothing more.
+func (s *Store) endJobs(ctx context.Context, tx *sql.Tx, f *finishing) error {
+	for _, id := range sortedNames(f.rows) {
+		j := f.rows[id]
+		if !j.running {
+			continue
+		}
+		status, reason, over, err := s.isOver(ctx, tx, id, j)
+		if err != nil {
+			return err
+		}
+		if over {
+			if err := s.endJob(ctx, tx, f.now, id, status, reason); err != nil {
+				return err
+			}
+		}
+	}
+	return s.tellPages(ctx, tx, f)
+}
+
+// isOver says whether a job has ended, and how.
+func (s *Store) isOver(ctx context.Context, tx *sql.Tx, id string, j *jobRow) (status, reason string, over bool, err error) {
+	if j.stop != "" {
+		return jobs.Failed, j.stop, true, nil
+	}
+	if j.open > 0 {
+		return "", "", false, nil
+	}
+	switch {
+	case j.delivered >= j.maxPages:
+		reason = jobs.ReasonMaxPages
+	case j.units >= j.maxUnits:
+		reason = jobs.ReasonMaxUnits
+	case j.requests >= j.maxRequests:
+		reason = jobs.ReasonMaxRequests
+	}
+	var waits bool
+	if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM frontier WHERE job = $1 AND state = 0)", id).Scan(&waits); err != nil {
+		return "", "", false, err
+	}
+	if waits {
+		return jobs.Completed, reason, reason != "", nil
+	}
+	if j.delta.limits > 0 || s.hitLimits(ctx, tx, id) {
+		return jobs.Completed, jobs.ReasonLinkLimits, true, nil
+	}
+	return jobs.Completed, "", true, nil
+}
+
+func (s *Store) hitLimits(ctx context.Context, tx *sql.Tx, id string) bool {
+	var n int64
+	err := tx.QueryRowContext(ctx, "SELECT limits_hit FROM jobs WHERE id = $1", id).Scan(&n)
+	return err == nil && n > 0
+}

@@ -1,0 +1,208 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/webreaderapi/webreader/billing"
+	"github.com/webreaderapi/webreader/internal/jobs"
+	"github.com/webreaderapi/webreader/internal/webhook"
+	"github.com/webreaderapi/webreader/reader"
+)
+
+// The states of a delivery.
+const (
+	deliveryWaits = iota
+	deliveryDone
+	deliveryGivenUp
+)
+
+var deliveryStates = map[int64]string{deliveryWaits: "waiting", deliveryDone: "delivered", deliveryGivenUp: "given_up"}
+
+// jobEvent is what is told of a job that ended: ids and counts.
+type jobEvent struct {
+	Job    string           `json:"job"`
+	Kind   string           `json:"kind"`
+	Status string           `json:"status"`
+	Reason string           `json:"reason,omitempty"`
+	Total  int64            `json:"total"`
+	Counts map[string]int64 `json:"counts"`
+	Units  int64            `json:"units"`
+	Link   string           `json:"results"`
+}
+
+// pageEvent is what is told of an item that ended: its URL and what became of it.
+type pageEvent struct {
+	Job     string `json:"job"`
+	Item    string `json:"item"`
+	URL     string `json:"url"`
+	Outcome string `json:"outcome"`
+}
+
+// tellJobEnded queues the one terminal event of a job. A cancelled one tells nothing: its customer did it.
+func (s *Store) tellJobEnded(ctx context.Context, tx *sql.Tx, now int64, j jobs.Job) error {
+	kind := webhook.JobCompleted
+	switch j.Status {
+	case jobs.Cancelled:
+		return nil
+	case jobs.Failed:
+		kind = webhook.JobFailed
+	}
+	var url string
+	if err := tx.QueryRowContext(ctx, "SELECT webhook_url FROM jobs WHERE id = $1", j.ID).Scan(&url); err != nil || url == "" {
+		return err
+	}
+	c := j.Counts
+	return s.queueEvent(ctx, tx, now, j.Account, j.ID, url, kind, jobEvent{
+		Job: j.ID, Kind: j.Kind, Status: j.Status, Reason: j.Reason, Total: j.Total, Units: j.Units, Link: "/jobs/" + j.ID + "/results",
+		Counts: map[string]int64{"delivered": c.Delivered, "blocked": c.Blocked, "refused": c.Refused, "failed": c.Failed,
+			"unchanged": c.Unchanged, "duplicate": c.Duplicate, "skipped": c.Skipped},
+	})
+}
+
+// tellPages queues an event for each page that was delivered.
+func (s *Store) tellPages(ctx context.Context, tx *sql.Tx, f *finishing) error {
+	for _, item := range f.items {
+		j := f.rows[item.Item.Job]
+		if !f.mine[item] || j.webhook == "" || item.Fate != jobs.Ended || item.Counter != string(reader.Delivered) {
+			continue
+		}
+		err := s.queueEvent(ctx, tx, f.now, j.account, item.Item.Job, j.webhook, webhook.PageCompleted,
+			pageEvent{Job: item.Item.Job, Item: item.Item.ID(), URL: item.Item.Written(), Outcome: item.Counter})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// queueEvent keeps an event for delivery. Its id stays the same over all tries.
+func (s *Store) queueEvent(ctx context.Context, tx *sql.Tx, now int64, account, job, url, kind string, data any) error {
+	id := billing.NewID("evt")
+	body, err := webhook.Event{ID: id, Type: kind, At: timeOf(now), Data: data}.Body()
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO deliveries (id, account, job, event, url, body, attempts, status, problem, state, next_at, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, 0, 0, '', 0, $7, $7)`, id, account, job, kind, url, string(body), now)
+	if err != nil {
+		return fmt.Errorf("queue an event: %w", err)
+	}
+	return nil
+}
+
+// Deliveries are a job's webhook deliveries. See jobs.Store.
+func (s *Store) Deliveries(ctx context.Context, account, id string) ([]jobs.Delivery, error) {
+	if _, err := s.Job(ctx, account, id); err != nil {
+		return nil, err
+	}
+	var list []jobs.Delivery
+	err := query(ctx, s.ro, `SELECT id, event, url, state, problem, attempts, status, created_at, next_at, ended_at FROM deliveries
+		WHERE job = $1 ORDER BY created_at, id LIMIT 1000`, args{id}, func(row *sql.Rows) error {
+		var d jobs.Delivery
+		var state, created, next int64
+		var ended sql.NullInt64
+		err := row.Scan(&d.ID, &d.Event, &d.URL, &state, &d.Problem, &d.Attempts, &d.Status, &created, &next, &ended)
+		d.State, d.CreatedAt, d.EndedAt = deliveryStates[state], timeOf(created), timeOrZero(ended)
+		if state == deliveryWaits {
+			d.NextAt = timeOf(next)
+		}
+		list = append(list, d)
+		return err
+	})
+	return list, err
+}
+
+// deliveryLease is how long a delivery that is being tried is left to whoever tries it.
+const deliveryLease = 60_000
+
+// due is a delivery that is to be tried now.
+type due struct {
+	id, url, body, secret string
+	attempts              int64
+	age                   time.Duration
+}
+
+// claimDeliveries takes deliveries whose time has come.
+func (s *Store) claimDeliveries(ctx context.Context, limit int) ([]due, error) {
+	var list []due
+	err := s.tx(ctx, func(tx *sql.Tx) error {
+		list = nil
+		now, err := s.now(ctx, tx)
+		if err != nil {
+			return err
+		}
+		lock := ""
+		if s.postgres {
+			lock = " FOR UPDATE OF d SKIP LOCKED"
+		}
+		a := args{now, limit}
+		var ids []string
+		err = query(ctx, tx, `SELECT d.id, d.url, d.body, a.webhook_secret, d.attempts, d.created_at FROM deliveries d JOIN accounts a ON a.id = d.account
+			WHERE d.state = 0 AND d.next_at <= $1 ORDER BY d.next_at LIMIT $2`+lock, a, func(row *sql.Rows) error {
+			var d due
+			var created int64
+			err := row.Scan(&d.id, &d.url, &d.body, &d.secret, &d.attempts, &created)
+			d.age = span(now - created)
+			list, ids = append(list, d), append(ids, d.id)
+			return err
+		})
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		b := args{now + deliveryLease}
+		_, err = tx.ExecContext(ctx, "UPDATE deliveries SET next_at = $1 WHERE id IN ("+b.list(anys(ids)...)+")", b...)
+		return err
+	})
+	return list, err
+}
+
+// Sender delivers one event once: *webhook.Sender.
+type Sender interface {
+	Send(ctx context.Context, target, id string, body []byte, secrets ...string) webhook.Result
+}
+
+// DeliverEvents tries deliveries whose time has come and answers how many there were.
+func (s *Store) DeliverEvents(ctx context.Context, sender Sender) (int, error) {
+	list, err := s.claimDeliveries(ctx, 20)
+	if err != nil {
+		return 0, fmt.Errorf("look for deliveries: %w", err)
+	}
+	results := make([]webhook.Result, len(list))
+	done := make(chan struct{})
+	for i, d := range list {
+		go func() {
+			results[i] = sender.Send(ctx, d.url, d.id, []byte(d.body), d.secret)
+			done <- struct{}{}
+		}()
+	}
+	for range list {
+		<-done
+	}
+	for i, d := range list {
+		if err := s.noteDelivery(ctx, d, results[i]); err != nil {
+			return 0, err
+		}
+	}
+	return len(list), nil
+}
+
+// noteDelivery writes how a try ended and when the next one is.
+func (s *Store) noteDelivery(ctx context.Context, d due, r webhook.Result) error {
+	wait, again := webhook.Backoff(int(d.attempts)+1, d.age, r)
+	state := deliveryGivenUp
+	if r.Delivered() {
+		state = deliveryDone
+	} else if again {
+		state = deliveryWaits
+	}
+	ended := s.nowSQL()
+	if state == deliveryWaits {
+		ended = "NULL"
+	}
+	_, err := s.db.ExecContext(context.WithoutCancel(ctx), `UPDATE deliveries SET attempts = attempts + 1, status = $1, problem = $2, state = $3,
+		next_at = `+s.nowSQL()+` + $4, ended_at = `+ended+` WHERE id = $5`, r.Status, cut(r.Problem, 200), state, wait.Milliseconds(), d.id)
+	return err
+}
