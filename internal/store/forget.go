@@ -51,6 +51,11 @@ var forgettings = []forgetting{
 			"expires_at = CASE WHEN status = 'running' THEN {now} ELSE expires_at END, " +
 			"status = CASE WHEN status = 'running' THEN 'failed' ELSE status END, scope_host = ''"},
 	{table: "deliveries", column: "url", kept: "a customer's own address, which the customer gave"},
+	{table: "watch_pages", column: "host", what: "watched pages with their fingerprints deleted"},
+	{table: "watch_sites", column: "host", what: "watched sites deleted"},
+	{table: "watch_changes", column: "host", what: "sealed changes deleted"},
+	{table: "watch_skips", column: "host", what: "notes of rounds deleted"},
+	{table: "watches", column: "webhook_url", kept: "a customer's own address, which the customer gave"},
 	{table: "accounts", column: "webhook_url", kept: "a customer's own address, which the customer gave"},
 	{table: "opt_outs", column: "domain", kept: "what keeps us away"},
 	{table: "tombstones", column: "domain", kept: "what keeps it forgotten"},

@@ -276,7 +276,7 @@ func (s *Store) SealedTo(ctx context.Context, key string) (int, error) {
 
 // sealedTables are the tables with envelopes: each has a column api_key. A table of results is added
 // here with its migration; a test compares the list with the schema.
-var sealedTables = []string{"results"}
+var sealedTables = []string{"results", "watch_changes"}
 
 func countSealedTo(ctx context.Context, q querier, key string) (int, error) {
 	count := 0
