@@ -65,7 +65,7 @@ type Page struct {
 	hasBody bool
 	runs    map[uint64]int32 // runs of words read so far, by the block they came first in
 	panels  map[dom.ID]bool
-	names   map[string]uint64
+	names   [1024]knownName
 	paths   map[uint64]pathSum
 	twins   map[uint64]int32
 	stack   []frame
@@ -110,12 +110,9 @@ func (p *Page) Cut(t *dom.Tree, base *url.URL, skip func(dom.ID) bool) {
 }
 
 func (p *Page) reset(t *dom.Tree, skip func(dom.ID) bool) {
-	if p.names == nil {
+	if p.paths == nil {
 		p.said, p.runs = make(map[uint64]uint8), make(map[uint64]int32)
-		p.names, p.paths, p.twins = make(map[string]uint64), make(map[uint64]pathSum), make(map[uint64]int32)
-	}
-	if len(p.names) > 20_000 {
-		clear(p.names)
+		p.paths, p.twins = make(map[uint64]pathSum), make(map[uint64]int32)
 	}
 	clear(p.said)
 	clear(p.runs)
@@ -364,12 +361,27 @@ func (w *walk) groups(name string) uint64 {
 	if name == "" {
 		return 0
 	}
-	if set, ok := w.names[name]; ok {
-		return set
+	known := &w.names[hashEnds(name)%uint32(len(w.names))]
+	if known.name != name {
+		*known = knownName{name, words.groupsOf(name)}
 	}
-	set := words.groupsOf(name)
-	w.names[name] = set
-	return set
+	return known.set
+}
+
+// knownName is a name looked up before: most names of a page come many times.
+type knownName struct {
+	name string
+	set  uint64
+}
+
+// hashEnds is a quick hash of the length and the ends of a name.
+func hashEnds(s string) uint32 {
+	h := uint32(len(s)) * 0x9E3779B1
+	for i := range min(8, len(s)) {
+		h = (h ^ uint32(s[i])) * 16777619
+		h = (h ^ uint32(s[len(s)-1-i])) * 16777619
+	}
+	return h ^ h>>15
 }
 
 // stem is the first class name without digits at its end: rows are often numbered or marked odd

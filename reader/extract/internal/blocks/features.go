@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // levels is how many elements around a block are described.
@@ -126,7 +125,7 @@ func fold(b *strings.Builder, s string, most int) {
 // isTitle says that a block reads like the page's title or like the part of it that is not the
 // site's name.
 func (p *Page) isTitle(b *Block, title string) bool {
-	if title == "" || int(b.Chars) > utf8.RuneCountInString(title) {
+	if title == "" || int(b.Chars)*9 < len(title) || int(b.Chars) > 2*len(title) {
 		return false
 	}
 	var s strings.Builder

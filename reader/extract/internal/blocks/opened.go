@@ -32,7 +32,71 @@ func opened(t *dom.Tree, hidden dom.Set) []dom.ID {
 			kept = append(kept, n)
 		}
 	}
-	return kept
+	return append(kept, curtained(t, hidden)...)
+}
+
+// leastCurtain is the least number of letters behind a curtain.
+const leastCurtain = 1500
+
+// curtained finds the elements that a rule for their class hides until a script has run, as pages do
+// that must not be seen half made: those of one class that hold more than half of the page's text.
+func curtained(t *dom.Tree, hidden dom.Set) []dom.ID {
+	sums := make(map[string]int)
+	all := 0
+	each(t, hidden, func(class string, n dom.ID, size int) {
+		all += size
+		if n != 0 {
+			sums[class] += size
+		}
+	})
+	var found []dom.ID
+	for class, size := range sums {
+		if size < leastCurtain || size*2 < all {
+			continue
+		}
+		each(t, hidden, func(c string, n dom.ID, _ int) {
+			if n != 0 && c == class {
+				found = append(found, n)
+			}
+		})
+	}
+	return found
+}
+
+// each hands over the texts that are seen, and the topmost elements that a rule hides, with the last
+// of their class names and the letters in them.
+func each(t *dom.Tree, hidden dom.Set, f func(class string, n dom.ID, size int)) {
+	for n := t.Following(dom.Root, dom.Root); n != 0; {
+		if Unseen(t.Tag(n)) {
+			n = t.After(n, dom.Root)
+			continue
+		}
+		if !hidden.Has(n) {
+			if t.Kind(n) == dom.Text {
+				f("", 0, letters(t.Data(n)))
+			}
+			n = t.Following(n, dom.Root)
+			continue
+		}
+		if class := t.Attr(n, "class"); class != "" && !t.HasAttr(n, "hidden") && !t.HasAttr(n, "style") {
+			f(class[strings.LastIndexByte(class, ' ')+1:], n, size(t, n))
+		}
+		n = t.After(n, dom.Root)
+	}
+}
+
+func size(t *dom.Tree, n dom.ID) (sum int) {
+	for c := t.Following(n, n); c != 0; {
+		if Unseen(t.Tag(c)) {
+			c = t.After(c, n)
+			continue
+		}
+		if t.Kind(c) == dom.Text {
+			sum += letters(t.Data(c))
+		}
+		c = t.Following(c, n)
+	}
+	return sum
 }
 
 // late is the key of a part that comes late.
