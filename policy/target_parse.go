@@ -116,7 +116,8 @@ func parsePort(scheme, raw string) (string, error) {
 	return strconv.FormatUint(n, 10), nil
 }
 
-// parseHost is the one canonical form of a host; whatever could mean two hosts has none.
+// parseHost is the one canonical form of a host. Odd spellings of IPv4 addresses (127.1, 0x7f000001) stay
+// as they are: they are no host names, and whoever dials refuses them as addresses.
 func parseHost(raw string) (string, error) {
 	if raw == "" {
 		return "", errors.New("the URL has no host: write it in full, such as https://site.example/page")
@@ -137,13 +138,6 @@ func parseHost(raw string) (string, error) {
 	host = strings.TrimSuffix(host, ".")
 	if err := checkName(host); err != nil {
 		return "", err
-	}
-	if last := host[strings.LastIndexByte(host, '.')+1:]; isNumber(last) {
-		a, err := netip.ParseAddr(host)
-		if err != nil || !a.Is4() {
-			return "", errors.New("the host of the URL ends in a number: write an IPv4 address as four decimal numbers, such as 192.0.2.1")
-		}
-		return a.String(), nil
 	}
 	return host, nil
 }
@@ -176,14 +170,6 @@ func checkName(host string) error {
 		}
 	}
 	return nil
-}
-
-// isNumber is true for labels that some resolver reads as a number: decimal, octal or hexadecimal.
-func isNumber(label string) bool {
-	if hex, ok := strings.CutPrefix(label, "0x"); ok {
-		return strings.Trim(hex, "0123456789abcdef") == ""
-	}
-	return strings.Trim(label, "0123456789") == ""
 }
 
 // splitPath cuts what follows the authority into path and query and drops the fragment.
