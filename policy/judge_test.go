@@ -300,13 +300,30 @@ func TestRobotsLife_IsNeverOverADay(t *testing.T) {
 		{"subsidieupdate", "max-age=600", 24 * time.Hour},
 		{"subsidieupdate", "no-cache", 24 * time.Hour},
 	} {
-		if got := profileOf(t, c.profile).RobotsLife(c.header); got != c.want {
+		h := http.Header{}
+		if c.header != "" {
+			h.Set("Cache-Control", c.header)
+		}
+		if got := profileOf(t, c.profile).RobotsLife(h); got != c.want {
 			t.Errorf("%s, %q: %s, want %s", c.profile, c.header, got, c.want)
 		}
 	}
 	p := profileOf(t, "webreaderapi")
+	const noon, ten = "Mon, 30 Nov 2026 12:00:00 GMT", "Mon, 30 Nov 2026 12:10:00 GMT"
+	for _, c := range []struct {
+		h    http.Header
+		want time.Duration
+	}{
+		{http.Header{"Date": {noon}, "Expires": {ten}}, 10 * time.Minute}, {http.Header{"Date": {ten}, "Expires": {noon}}, 5 * time.Minute},
+		{http.Header{"Expires": {ten}}, 24 * time.Hour}, {http.Header{"Date": {noon}, "Expires": {"0"}}, 24 * time.Hour},
+		{http.Header{"Date": {noon}, "Expires": {ten}, "Cache-Control": {"public", "max-age=1200"}}, 20 * time.Minute},
+	} {
+		if got := p.RobotsLife(c.h); got != c.want {
+			t.Errorf("%v: %s, want %s", c.h, got, c.want)
+		}
+	}
 	p.Robots.MaxAge = 48 * time.Hour
-	if p.RobotsLife("") != 24*time.Hour {
+	if p.RobotsLife(nil) != 24*time.Hour {
 		t.Error("a profile can keep a copy for more than a day")
 	}
 }
@@ -314,7 +331,7 @@ func TestRobotsLife_IsNeverOverADay(t *testing.T) {
 func TestRobotsState_ByStatus(t *testing.T) {
 	for status, want := range map[int]signals.RobotsState{
 		0: signals.RobotsUnreachable, 100: signals.RobotsUnreachable, 200: signals.RobotsFound, 204: signals.RobotsFound,
-		301: signals.RobotsAbsent, 304: signals.RobotsAbsent, 400: signals.RobotsAbsent, 401: signals.RobotsAbsent, 403: signals.RobotsAbsent,
+		300: signals.RobotsUnreachable, 304: signals.RobotsUnreachable, 400: signals.RobotsAbsent, 401: signals.RobotsAbsent, 403: signals.RobotsAbsent,
 		404: signals.RobotsAbsent, 410: signals.RobotsAbsent, 418: signals.RobotsAbsent, 429: signals.RobotsUnreachable,
 		451: signals.RobotsAbsent, 500: signals.RobotsUnreachable, 503: signals.RobotsUnreachable, 599: signals.RobotsUnreachable,
 		999: signals.RobotsUnreachable,

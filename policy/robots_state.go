@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -12,12 +13,12 @@ import (
 // redirects (RFC 9309 section 2.3.1; 429 as unreachable, as Google reads it). Status 0 is no answer.
 func RobotsState(status int) signals.RobotsState {
 	switch {
-	case status >= 200 && status <= 299:
+	case status/100 == 2:
 		return signals.RobotsFound
-	case status == 429, status < 200, status >= 500:
-		return signals.RobotsUnreachable
+	case status/100 == 4 && status != http.StatusTooManyRequests:
+		return signals.RobotsAbsent
 	}
-	return signals.RobotsAbsent
+	return signals.RobotsUnreachable
 }
 
 // SkipsRound is true when the profile leaves a host whose robots.txt came to that status alone until
@@ -32,30 +33,47 @@ func (p *Profile) SkipsRound(status int) bool {
 	return p.Robots.On5xx == SkipRound
 }
 
-// RobotsLife is how long a robots.txt answer may be used: as its Cache-Control says, but not shorter
+// LongestRobots is the longest that any copy of a robots.txt is a permission (RFC 9309 section 2.4).
+const LongestRobots = 24 * time.Hour
+
+// RobotsLife is how long a robots.txt answer with these headers may be used: as they say, but not shorter
 // than the profile's floor nor longer than its maximum, which is never over 24 hours.
-func (p *Profile) RobotsLife(cacheControl string) time.Duration {
-	life := p.Robots.MaxAge
-	if age, ok := maxAge(cacheControl); ok {
+func (p *Profile) RobotsLife(h http.Header) time.Duration {
+	life := LongestRobots
+	if age := p.Robots.MaxAge; age > 0 {
+		life = min(age, life)
+	}
+	if age, ok := sharedAge(h); ok {
 		life = min(max(age, p.Robots.MaxAgeFloor), life)
 	}
-	return min(life, 24*time.Hour)
+	return life
 }
 
-// maxAge reads max-age; no-store and no-cache are an age of nothing.
-func maxAge(cacheControl string) (time.Duration, bool) {
+// sharedAge is what Cache-Control, or else Expires, says (RFC 9111 section 5.2.2, 5.3).
+func sharedAge(h http.Header) (time.Duration, bool) {
 	age, found := time.Duration(0), false
-	for part := range strings.SplitSeq(cacheControl, ",") {
-		name, value, _ := strings.Cut(strings.ToLower(strings.TrimSpace(part)), "=")
+	for directive := range strings.SplitSeq(strings.ToLower(strings.Join(h.Values("Cache-Control"), ",")), ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")
 		switch name {
 		case "no-store", "no-cache":
 			return 0, true
 		case "max-age":
-			n, err := strconv.ParseUint(strings.Trim(value, `"`), 10, 31)
+			seconds, err := strconv.ParseUint(strings.Trim(value, `" `), 10, 31)
 			if err == nil && !found {
-				age, found = time.Duration(n)*time.Second, true
+				age, found = time.Duration(seconds)*time.Second, true
 			}
 		}
 	}
-	return age, found
+	if found {
+		return age, true
+	}
+	expires, err := http.ParseTime(h.Get("Expires"))
+	if err != nil {
+		return 0, false
+	}
+	date, err := http.ParseTime(h.Get("Date"))
+	if err != nil {
+		return 0, false
+	}
+	return max(expires.Sub(date), 0), true
 }

@@ -211,9 +211,10 @@ func Hang() http.Handler {
 }
 
 // HangAfter answers with text, then sends nothing more and keeps the connection open.
-func HangAfter(mediaType, text string) http.Handler {
+func HangAfter(mediaType, text string, headers ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", mediaType)
+		setAll(w.Header(), headers)
 		_, _ = io.WriteString(w, text)
 		_ = http.NewResponseController(w).Flush()
 		Hang().ServeHTTP(w, r)

@@ -39,14 +39,21 @@ func TestAnswersThatAreNoPageEndTheReadAtOnce(t *testing.T) {
 		"sniffed": {origintest.Body("", "\x89PNG\r\n\x1a\n"), fault.UnsupportedContent, "", 0}, "odd type": {origintest.Body("text/x\"<b>", "x"), fault.UnsupportedContent, "", 0},
 		"signal in header":      {origintest.Body("text/html", origintest.Article("x"), "Content-Signal", "search=yes, ai-input=no"), fault.BlockedBySitePolicy, "content_signal", 200},
 		"signal of a PDF":       {origintest.Body("application/pdf", "%PDF", "Content-Signal", "ai-input=no"), fault.BlockedBySitePolicy, "content_signal", 200},
+		"challenge that hangs":  {origintest.HangAfter("text/html", "<p>", "Cf-Mitigated", "challenge"), fault.TargetRefused, "challenge", 200},
+		"signal that hangs":     {origintest.HangAfter("text/html", "<p>", "Content-Signal", "ai-input=no"), fault.BlockedBySitePolicy, "content_signal", 200},
+		"signal of a bomb":      {origintest.HangAfter("text/html", strings.Repeat("x", 10_000_001), "Content-Signal", "ai-input=no"), fault.BlockedBySitePolicy, "content_signal", 200},
+		"page that hangs":       {origintest.HangAfter("text/html", "<p>"), fault.TargetTimeout, "", 0},
+		"127.1":                 {origintest.StatusBody(302, "", "Location", "http://127.1/"), fault.AddressNotAllowed, "", 0},
+		"0x7f000001":            {origintest.StatusBody(302, "", "Location", "//0X7F000001/"), fault.AddressNotAllowed, "", 0},
+		"decimal":               {origintest.StatusBody(302, "", "Location", "https://2130706433/"), fault.AddressNotAllowed, "", 0},
 		"challenge as an image": {origintest.Body("image/png", "x", "Cf-Mitigated", "challenge"), fault.TargetRefused, "challenge", 200},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, "webreaderapi", func(c *gate.Config) {
 				c.MaxBody = 10_000_000
-				if name == "hang" {
-					c.FirstByteTimeout = 300 * time.Millisecond
+				if strings.Contains(name, "hang") {
+					c.FirstByteTimeout, c.Timeout = 300*time.Millisecond, 600*time.Millisecond
 				}
 			})
 			w.web.Handle("a.test", "/x", c.answer)
@@ -74,6 +81,7 @@ func TestTypesThatAreRead(t *testing.T) {
 		"text/html": "text/html", "TEXT/HTML; Charset=UTF-8": "text/html", "application/xhtml+xml": "application/xhtml+xml", "text/plain": "text/plain",
 		"text/markdown; charset=utf-8": "text/markdown", "application/json": "application/json", "application/ld+json": "application/ld+json",
 		"application/xml": "application/xml", "text/xml": "text/xml", "application/atom+xml": "application/atom+xml", "": "text/html", "text/html;;": "text/html",
+		"text/html, text/html": "text/html", "text/plain, text/html; charset=utf-8": "text/html", "text/html; charset=utf-8, text/html": "text/html",
 	} {
 		w := newWorld(t, "webreaderapi")
 		w.web.Handle("a.test", "/x", origintest.Body(given, "<!doctype html><p>Some words"))

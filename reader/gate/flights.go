@@ -40,8 +40,9 @@ func (fs *flights) land(authority string, f *flight) {
 
 // files keeps parsed robots.txt files, so that a copy is parsed once. The zero value is ready.
 type files struct {
-	mu sync.Mutex
-	by map[string]parsedFile
+	mu    sync.Mutex
+	by    map[string]parsedFile
+	bytes int // of memory that the files take
 }
 
 type parsedFile struct {
@@ -50,8 +51,11 @@ type parsedFile struct {
 	file      *signals.File
 }
 
-// maxFiles bounds the memory of parsed files; beyond it any one makes room.
-const maxFiles = 1000
+// Bounds on parsed files, in number and in memory; beyond them any one makes room.
+const (
+	maxFiles      = 1000
+	maxFilesBytes = 64 << 20
+)
 
 func (fs *files) parsed(c RobotsCopy) *signals.File {
 	fs.mu.Lock()
@@ -63,15 +67,28 @@ func (fs *files) parsed(c RobotsCopy) *signals.File {
 	p = parsedFile{c.FetchedAt, len(c.Body), signals.Parse(c.Body)}
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
+	fs.keep(c.Authority, p)
+	return p.file
+}
+
+func (fs *files) keep(authority string, p parsedFile) {
 	if fs.by == nil {
 		fs.by = make(map[string]parsedFile)
 	}
-	for authority := range fs.by {
-		if len(fs.by) < maxFiles {
+	fs.drop(authority)
+	fs.bytes += p.file.Size()
+	for other := range fs.by {
+		if len(fs.by) < maxFiles && fs.bytes <= maxFilesBytes {
 			break
 		}
+		fs.drop(other)
+	}
+	fs.by[authority] = p
+}
+
+func (fs *files) drop(authority string) {
+	if old, ok := fs.by[authority]; ok {
+		fs.bytes -= old.file.Size()
 		delete(fs.by, authority)
 	}
-	fs.by[c.Authority] = p
-	return p.file
 }

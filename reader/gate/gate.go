@@ -125,7 +125,7 @@ func (g *Gate) Get(ctx context.Context, a Ask) (Page, policy.Verdict, error) {
 	defer end()
 	hop, err := r.follow(ctx)
 	if err != nil {
-		return Page{}, hop.verdict, err
+		return r.broken(hop, err)
 	}
 	return r.use(ctx, hop)
 }

@@ -1,10 +1,14 @@
 package gate
 
 import (
+	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/webreaderapi/webreader/policy"
 )
 
 func FuzzRetryAfter(f *testing.F) {
@@ -14,14 +18,14 @@ func FuzzRetryAfter(f *testing.F) {
 	now := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, raw string) {
 		h := http.Header{"Retry-After": {raw}, "Cache-Control": {raw}, "Expires": {raw}, "Date": {raw}}
-		if d := retryAfter(429, h, now); d < 0 || d > longestPause {
+		if d := retryAfter(429, h, now); d < 0 || d > 365*24*time.Hour {
 			t.Errorf("%q: %v", raw, d)
 		}
 		if d := retryAfter(200, h, now); d != 0 {
 			t.Errorf("%q: %v on a good answer", raw, d)
 		}
-		if d, _ := sharedAge(h); d < 0 {
-			t.Errorf("%q: an age of %v", raw, d)
+		if d := new(policy.Profile).RobotsLife(h); d < 0 || d > 24*time.Hour {
+			t.Errorf("%q: a life of %v", raw, d)
 		}
 	})
 }
@@ -38,4 +42,22 @@ func FuzzToUTF8(f *testing.F) {
 			t.Errorf("%q as %q: not UTF-8, called %q", body, contentType, name)
 		}
 	})
+}
+
+func TestParsedRobotsFilesTakeABoundedMemory(t *testing.T) {
+	var fs files
+	body := []byte("User-agent: *\n" + strings.Repeat("Disallow: /a*b\n", 30_000))
+	for i := range 100 {
+		c := RobotsCopy{Authority: fmt.Sprint("http://", i%50, ".test"), Body: body, FetchedAt: time.Unix(int64(i), 0)}
+		if fs.parsed(c) != fs.parsed(c) {
+			t.Fatal("a copy is parsed twice")
+		}
+	}
+	total := 0
+	for _, p := range fs.by {
+		total += p.file.Size()
+	}
+	if total != fs.bytes || total == 0 || total > maxFilesBytes {
+		t.Errorf("%d bytes in %d files, counted %d", total, len(fs.by), fs.bytes)
+	}
 }

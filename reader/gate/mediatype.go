@@ -15,15 +15,23 @@ func mediaType(h http.Header, body []byte) string {
 	if strings.TrimSpace(raw) == "" {
 		raw = http.DetectContentType(body)
 	}
-	bare, _, _ := strings.Cut(raw, ";")
-	if parsed, _, err := mime.ParseMediaType(raw); err == nil {
-		bare = parsed
+	bare := essence(raw)
+	if last := strings.LastIndexByte(raw, ','); strings.Contains(bare, ",") && last >= 0 {
+		bare = essence(raw[last+1:]) // two fields made one on the way: the last counts, as in browsers
 	}
-	bare = strings.ToLower(strings.TrimSpace(bare))
 	if len(bare) > 100 || strings.Trim(bare, "abcdefghijklmnopqrstuvwxyz0123456789!#$&-^_.+/") != "" {
 		return ""
 	}
 	return bare
+}
+
+// essence is the type in a Content-Type field, without parameters.
+func essence(raw string) string {
+	bare, _, _ := strings.Cut(raw, ";")
+	if parsed, _, err := mime.ParseMediaType(raw); err == nil {
+		bare = parsed
+	}
+	return strings.ToLower(strings.TrimSpace(bare))
 }
 
 func isHTML(mediaType string) bool {

@@ -87,8 +87,8 @@ func endUnused(ctx context.Context, turn Turn, err error) error {
 	return err // the turn lapses by itself
 }
 
-// send spends a turn on the request that v permits, logs it and gives the turn back. The response is
-// nil beside an error.
+// send spends a turn on the request that v permits, logs it and gives the turn back. Beside an error the
+// response is what there is of one.
 func (r *reading) send(ctx context.Context, turn Turn, v policy.Verdict, o fetch.Options) (*fetch.Response, error) {
 	p := v.Permit()
 	began := r.cfg.Clock.Now()
@@ -99,11 +99,7 @@ func (r *reading) send(ctx context.Context, turn Turn, v policy.Verdict, o fetch
 	if errors.Is(err, fetch.ErrExpired) {
 		err = &fault.Error{Kind: fault.TargetTimeout, Err: err, Detail: "The connection to the site took too long. Try again later."}
 	}
-	err = r.settle(ctx, turn, p, began, response, err)
-	if err != nil {
-		return nil, err
-	}
-	return response, nil
+	return response, r.settle(ctx, turn, p, began, response, err)
 }
 
 // settle does what is owed after a request, whatever came of it: the row in the fetch log, the pause

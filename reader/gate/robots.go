@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/webreaderapi/webreader/internal/fault"
@@ -20,8 +19,6 @@ import (
 )
 
 const (
-	// RobotsLife is the longest that any copy of a robots.txt is a permission (RFC 9309 section 2.4).
-	RobotsLife = 24 * time.Hour
 	// MaxRobotsHops is the most redirects of one request for robots.txt (RFC 9309 section 2.3.1.2).
 	MaxRobotsHops = 5
 	// MaxRobots is how much of a robots.txt is read (RFC 9309 section 2.5), after decompression.
@@ -69,14 +66,7 @@ func (r *reading) valid(c RobotsCopy) bool {
 	if r.fresh() && c.FetchedAt.Before(r.began) {
 		return false
 	}
-	return now.Sub(c.FetchedAt) < r.maxAge()
-}
-
-func (r *reading) maxAge() time.Duration {
-	if age := r.ask.Profile.Robots.MaxAge; age > 0 {
-		return min(age, RobotsLife)
-	}
-	return RobotsLife
+	return now.Sub(c.FetchedAt) < r.ask.Profile.RobotsLife(nil)
 }
 
 // fresh: a lone read is a crawl of its own.
@@ -152,10 +142,13 @@ func (r *reading) askRobots(ctx context.Context, t policy.Target) (RobotsCopy, e
 	to := t.Robots()
 	for hops := range MaxRobotsHops + 1 {
 		answer, err := r.control(ctx, to, old, hops)
-		if err != nil {
-			if fatal(ctx, err, hops) {
-				return c, err
-			}
+		switch {
+		case err == nil:
+		case answer != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && ofSite(err):
+			return c, r.closed(t, "timeout")
+		case fatal(ctx, err, hops):
+			return c, err
+		default:
 			return r.unreachable(c, answer, whyNot(err)), nil
 		}
 		if !isRedirect(answer.Status) {
@@ -170,6 +163,16 @@ func (r *reading) askRobots(ctx context.Context, t policy.Target) (RobotsCopy, e
 	c.State, c.FetchedAt = RobotsAbsent, r.cfg.Clock.Now()
 	c.ExpiresAt = c.FetchedAt.Add(r.life(nil))
 	return c, nil
+}
+
+// closed refuses t for this read alone: its time was over before robots.txt came, which is no fact about
+// the site that other readers, with more time, should be told.
+func (r *reading) closed(t policy.Target, why string) error {
+	robots := signals.Robots{State: signals.RobotsUnreachable, URL: t.Robots().String(), Why: why}
+	return refusalFault(policy.Judge(policy.Case{
+		Stage: policy.Fetch, Profile: r.ask.Profile, Cause: r.ask.Cause, Target: t, Standing: policy.StandingGood,
+		Now: r.cfg.Clock.Now(), Signals: signals.Set{Robots: robots},
+	}))
 }
 
 // control makes one request at stage Control: robots.txt does not apply to it, everything else does.
@@ -236,7 +239,7 @@ func (r *reading) unreachable(c RobotsCopy, answer *fetch.Response, why string) 
 		c.Status = answer.Status
 		wait = max(wait, retryAfter(answer.Status, answer.Header, c.FetchedAt))
 	}
-	c.ExpiresAt = c.FetchedAt.Add(min(wait, RobotsLife))
+	c.ExpiresAt = c.FetchedAt.Add(min(wait, policy.LongestRobots))
 	return c
 }
 
@@ -246,11 +249,11 @@ func (r *reading) answered(c, old RobotsCopy, from policy.Target, answer *fetch.
 	switch {
 	case s == http.StatusNotModified && hops == 0 && old.State == RobotsFound && old.ETag+old.LastModified != "":
 		c.State, c.Status, c.Body, c.ETag, c.LastModified = RobotsFound, old.Status, old.Body, old.ETag, old.LastModified
-	case s == http.StatusTooManyRequests, s/100 != 2 && s/100 != 4:
+	case policy.RobotsState(s) == RobotsUnreachable:
 		return r.unreachable(c, answer, "status "+strconv.Itoa(s))
 	case r.isChallenge(c.URL, from, answer):
 		return r.unreachable(c, answer, "challenge")
-	case s/100 == 4:
+	case policy.RobotsState(s) == RobotsAbsent:
 		c.State, c.Status = RobotsAbsent, s
 	default:
 		c.State, c.Status, c.Body = RobotsFound, s, wholeLines(answer)
@@ -282,36 +285,7 @@ func (r *reading) isChallenge(asked string, from policy.Target, answer *fetch.Re
 	return f.Class == refusal.TargetRefused && f.Reason == refusal.Challenge
 }
 
-// life is how long an answer may be used: a day, or less when the site or the profile says so, but not
-// less than the profile's floor.
+// life is how long an answer may be used; long enough to be of use at all.
 func (r *reading) life(h http.Header) time.Duration {
-	life := r.maxAge()
-	if age, ok := sharedAge(h); ok {
-		life = min(life, max(age, r.ask.Profile.Robots.MaxAgeFloor, r.cfg.RobotsRetry))
-	}
-	return life
-}
-
-// sharedAge is what Cache-Control, or else Expires, says (RFC 9111 section 5.2.2, 5.3).
-func sharedAge(h http.Header) (time.Duration, bool) {
-	for directive := range strings.SplitSeq(strings.ToLower(strings.Join(h.Values("Cache-Control"), ",")), ",") {
-		name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")
-		switch name {
-		case "no-store", "no-cache":
-			return 0, true
-		case "max-age":
-			if seconds, err := strconv.ParseUint(strings.Trim(value, `" `), 10, 31); err == nil {
-				return time.Duration(seconds) * time.Second, true
-			}
-		}
-	}
-	expires, err := http.ParseTime(h.Get("Expires"))
-	if err != nil {
-		return 0, false
-	}
-	date, err := http.ParseTime(h.Get("Date"))
-	if err != nil {
-		return 0, false
-	}
-	return max(expires.Sub(date), 0), true
+	return max(r.ask.Profile.RobotsLife(h), r.cfg.RobotsRetry)
 }

@@ -46,6 +46,43 @@ func (r *reading) use(ctx context.Context, h hop) (Page, policy.Verdict, error) 
 	return r.pass(ctx, h, p)
 }
 
+// broken is what a read comes to whose last answer did not come in full: a refusal or a signal in its
+// headers is a truer reason than the failure, and a retry would not change it.
+func (r *reading) broken(h hop, err error) (Page, policy.Verdict, error) {
+	if h.response == nil || h.response.Status/100 != 2 || !ofSite(err) {
+		return Page{}, h.verdict, err
+	}
+	found := refusal.Recognise(refusal.Answer{
+		URL: r.ask.Target.String(), FinalURL: h.facts.Target.String(), Status: h.response.Status, Header: h.response.Header,
+	})
+	if refused := r.recognised(found, h); refused != nil {
+		return Page{}, h.verdict, refused
+	}
+	c := h.facts
+	c.Stage, c.Signals.Header = policy.Use, h.response.Header
+	if v := policy.Judge(c); !v.Allowed() {
+		return Page{}, v, refusedAt(refusalFault(v), h.response.Status)
+	}
+	return Page{}, h.verdict, err
+}
+
+// ofSite is true for failures of the site, as opposed to a cancelled read or a suspended account.
+func ofSite(err error) bool {
+	switch fault.Of(err) {
+	case fault.TargetTimeout, fault.TargetUnreachable, fault.TooLarge, fault.UnsupportedContent:
+		return true
+	}
+	return false
+}
+
+// refusedAt adds the status of the answer that brought the refusal.
+func refusedAt(err error, status int) error {
+	if e, ok := errors.AsType[*fault.Error](err); ok {
+		e.TargetStatus = status
+	}
+	return err
+}
+
 // open makes text and tree of the body.
 func (r *reading) open(ctx context.Context, p *Page) error {
 	if !r.readable(p.MediaType, p.Target) {
@@ -100,10 +137,7 @@ func (r *reading) pass(ctx context.Context, h hop, p Page) (Page, policy.Verdict
 		err = refusalFault(v)
 	}
 	if err != nil {
-		if e, ok := errors.AsType[*fault.Error](err); ok {
-			e.TargetStatus = p.Status
-		}
-		return Page{}, v, err
+		return Page{}, v, refusedAt(err, p.Status)
 	}
 	robots := c.Signals.PageRobots(c.Profile.Token(), c.Now)
 	p.NoIndex, p.NoFollow = robots.NoIndex.From != signals.FromNowhere, robots.NoFollow.From != signals.FromNowhere

@@ -175,7 +175,7 @@ func testRobotsVector(t *testing.T, v vector) {
 		at := w.clock.Now().Add(-time.Duration(v.Cache.AgeS) * time.Second)
 		_ = w.robots.PutRobots(t.Context(), gate.RobotsCopy{
 			Authority: page.Authority(), URL: page.Robots().String(), State: gate.RobotsFound, Status: 200,
-			Body: []byte(v.Cache.RobotsTxt), ETag: v.Cache.ETag, FetchedAt: at, ExpiresAt: at.Add(gate.RobotsLife),
+			Body: []byte(v.Cache.RobotsTxt), ETag: v.Cache.ETag, FetchedAt: at, ExpiresAt: at.Add(policy.LongestRobots),
 		})
 	}
 	_, verdict, err := w.get(t, w.ask(t, v.URL))

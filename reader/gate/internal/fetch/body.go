@@ -104,7 +104,7 @@ func decoder(body io.Reader, codings []string) (plain io.Reader, end func(), err
 	switch names[0] {
 	case "gzip", "x-gzip":
 		z, err := gzip.NewReader(body)
-		return z, end, err
+		return paddedGzip{z}, end, err
 	case "br":
 		return brotli.NewReader(body), end, nil
 	case "zstd":
@@ -115,6 +115,18 @@ func decoder(body io.Reader, codings []string) (plain io.Reader, end func(), err
 		return z, z.Close, nil
 	}
 	return nil, nil, errCoding
+}
+
+// paddedGzip reads gzip members and, as browsers do, leaves what follows the last whole one unread when
+// it is no member.
+type paddedGzip struct{ *gzip.Reader }
+
+func (z paddedGzip) Read(p []byte) (int, error) {
+	n, err := z.Reader.Read(p)
+	if errors.Is(err, gzip.ErrHeader) {
+		err = io.EOF
+	}
+	return n, err
 }
 
 // counter counts what comes over the wire and keeps the wire's own error apart from the decoder's.

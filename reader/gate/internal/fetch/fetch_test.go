@@ -176,6 +176,12 @@ func TestOneLayerOfEachCodingIsDecoded(t *testing.T) {
 	z := gzip.NewWriter(&twice)
 	_, _ = z.Write([]byte(text))
 	_ = z.Close()
+	for name, tail := range map[string]string{"padded": strings.Repeat("\x00", 100), "member": twice.String()} {
+		w.web.Handle("a.test", "/"+name, origintest.Body("text/html", twice.String()+tail, "Content-Encoding", "gzip"))
+		if r, err := w.get(t, "http://a.test/"+name, Options{}); err != nil || string(r.Body[:len(text)]) != text {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 	for name, h := range map[string]http.Handler{
 		"deflate": origintest.Body("text/html", "x", "Content-Encoding", "deflate"), "two": origintest.Body("text/html", twice.String(), "Content-Encoding", "gzip, gzip"),
 		"fields": origintest.Body("text/html", "x", "Content-Encoding", "gzip", "Content-Encoding", "br"), "wrong": origintest.Body("text/html", "plain text, not gzip at all", "Content-Encoding", "gzip"),
