@@ -3,6 +3,7 @@ package extract
 import (
 	_ "embed"
 	"net/url"
+	"strings"
 	"sync"
 
 	"golang.org/x/net/html/atom"
@@ -48,7 +49,20 @@ func chosen(t *dom.Tree, base *url.URL) Content {
 	d.page.Prepare(t, base)
 	odds := d.classify()
 	keep := blocks.Choose(odds, &d.view)
+	words := 0
+	for i, k := range keep {
+		if k {
+			words += int(d.page.Blocks[i].Words)
+		}
+	}
 	c := Content{Type: kinds[d.page.Facts.Kind()], Keep: gather(t, &d.page, keep), HiddenRemoved: d.page.Hidden}
+	if words < leastWords {
+		if text := outside(t); len(strings.Fields(text)) > richer*words {
+			c.Keep = dom.NewSet(t)
+			addOutside(t, &c.Keep, text)
+			c.Warnings = append(c.Warnings, "the content was taken from the page's data, since the page shows little")
+		}
+	}
 	if t.Len() < largeDesk {
 		d.page.Tree = nil
 		desks.Put(d)

@@ -1,0 +1,120 @@
+package extract
+
+import (
+	"encoding/json"
+	"html"
+	"strings"
+
+	"golang.org/x/net/html/atom"
+
+	"github.com/webreaderapi/webreader/reader/dom"
+)
+
+// Some pages hold their content outside the tree that is shown: a script writes it from data that
+// came along. Where the tree is poor, the text of the page's own JSON-LD takes its place.
+
+const (
+	mostData   = 2 << 20 // bytes of one script
+	mostDepth  = 12
+	mostValues = 20_000
+	richer     = 3 // how much more text the data must have
+	leastWords = 40
+)
+
+// outside is the text that the page's JSON-LD gives for its main content; empty when it has none.
+func outside(t *dom.Tree) string {
+	best := ""
+	for n := range t.Descendants(dom.Root) {
+		if t.Tag(n) != atom.Script || !strings.Contains(t.Attr(n, "type"), "ld+json") {
+			continue
+		}
+		data := t.Data(t.FirstChild(n))
+		if len(data) > mostData {
+			continue
+		}
+		var v any
+		if json.Unmarshal([]byte(data), &v) != nil {
+			continue
+		}
+		if text := told(v); len(text) > len(best) {
+			best = text
+		}
+	}
+	return best
+}
+
+// told collects the bodies and descriptions of the things that v names, those of the kinds that a
+// page is about.
+func told(v any) string {
+	var parts []string
+	type job struct {
+		v     any
+		depth int
+	}
+	jobs := []job{{v, 0}}
+	for seen := 0; len(jobs) > 0 && seen < mostValues; seen++ {
+		j := jobs[0]
+		jobs = jobs[1:]
+		switch v := j.v.(type) {
+		case []any:
+			for _, e := range v {
+				if j.depth < mostDepth {
+					jobs = append(jobs, job{e, j.depth + 1})
+				}
+			}
+		case map[string]any:
+			parts = append(parts, bodies(v)...)
+			for _, key := range [...]string{"@graph", "mainEntity", "mainEntityOfPage", "review", "comment", "suggestedAnswer", "acceptedAnswer", "itemListElement", "item"} {
+				if e, ok := v[key]; ok && j.depth < mostDepth {
+					jobs = append(jobs, job{e, j.depth + 1})
+				}
+			}
+		}
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// bodies are the texts of one thing.
+func bodies(v map[string]any) (parts []string) {
+	kind, _ := v["@type"].(string)
+	if strings.HasPrefix(kind, "Web") || strings.HasSuffix(kind, "Organization") || kind == "BreadcrumbList" || kind == "Person" || kind == "ImageObject" {
+		return nil
+	}
+	for _, key := range [...]string{"articleBody", "reviewBody", "text", "description"} {
+		if s, ok := v[key].(string); ok && strings.TrimSpace(s) != "" {
+			return []string{s}
+		}
+	}
+	return nil
+}
+
+// addOutside appends text to the body of t, a paragraph for each of its lines, and keeps it.
+func addOutside(t *dom.Tree, keep *dom.Set, text string) {
+	body := t.First(dom.Root, atom.Body)
+	if body == 0 {
+		return
+	}
+	box := t.NewElement(body, atom.Div)
+	for line := range strings.SplitSeq(html.UnescapeString(text), "\n") {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		if strings.Contains(line, "</") || strings.Contains(line, "<br") {
+			t.AppendHTML(box, line, dom.Limits{})
+			continue
+		}
+		t.NewText(t.NewElement(box, atom.P), line)
+	}
+	t.AddAncestors(keep, box)
+	t.AddSubtree(keep, box)
+	dropUnseen(t, keep, box)
+}
+
+// dropUnseen takes scripts, styles and the like below box out of keep.
+func dropUnseen(t *dom.Tree, keep *dom.Set, box dom.ID) {
+	for n := t.Following(box, box); n != 0; n = t.Following(n, box) {
+		if !keep.Has(t.Parent(n)) || unseen(t.Tag(n)) || t.Kind(n) == dom.Comment {
+			keep.Remove(n)
+		}
+	}
+}
