@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Order of a checkout: what a new or an existing customer subscribes to.
+// CheckoutOrder is what a new or an existing customer subscribes to.
 type CheckoutOrder struct {
 	Plan       Plan
 	Customer   string    // the payment service's customer; "" makes one
@@ -112,8 +112,6 @@ type PaymentEvent struct {
 // CancelEvent is an event of our own: end the subscription it names at the payment service.
 const CancelEvent = "house.cancel"
 
-// Usage reports.
-
 // UsageReport is a batch of units of one customer. ID is its identifier at the payment service, Minute is the
 // whole minute that the units are dated: no two reports of a customer share one, so that what the
 // payment service holds for that minute tells whether the report arrived.
@@ -156,7 +154,7 @@ type Outbox interface {
 	TakenBack(ctx context.Context, id string) error
 	// StillThere says that the report could not be taken back.
 	StillThere(ctx context.Context, id, problem string) error
-	// Accounts of the ledger against the reports, by customer and month, of months that touch p.
+	// Books are the ledger and the reports, by customer and month, of the time p.
 	Books(ctx context.Context, p Period) ([]Book, error)
 	Now(ctx context.Context) (time.Time, error)
 }
@@ -176,8 +174,6 @@ type Book struct {
 	GivenUp           int64
 	Receipts          int64 // the sum of the receipts, less credits
 }
-
-// Signing up.
 
 // Checkout is a sign-up or an upgrade under way. The cookie of the browser that began it is kept as
 // its hash.

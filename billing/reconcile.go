@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // Difference is a customer's month that does not add up.
@@ -18,7 +20,7 @@ func (d Difference) String() string {
 		d.Month.From.Format("2006-01"), d.Account, d.Customer, d.Why, d.Receipts, d.Debited, d.Waiting, d.UnderWay, d.Arrived, d.GivenUp, d.Held)
 }
 
-// Books that were compared, and what did not agree.
+// Reconciliation is the books that were compared, and what did not agree.
 type Reconciliation struct {
 	Books       []Book
 	Held        []int64 // by book
@@ -34,8 +36,12 @@ func Reconcile(ctx context.Context, o Outbox, r Reporter, p Period) (Reconciliat
 		return Reconciliation{}, err
 	}
 	out := Reconciliation{Books: books}
+	pace := rate.NewLimiter(exportPace, exportPace)
 	for _, b := range books {
 		held := int64(0)
+		if err := pace.Wait(ctx); err != nil {
+			return out, err
+		}
 		if b.Customer != "" {
 			if held, err = r.Held(ctx, b.Customer, b.Month); err != nil {
 				return out, fmt.Errorf("ask for %s: %w", b.Customer, err)

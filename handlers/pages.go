@@ -39,7 +39,7 @@ type pages struct {
 func newPages(spec *openapi3.T) (*pages, error) {
 	p := &pages{reference: referenceOf(spec), errors: map[string]template.HTML{}}
 	var err error
-	if p.html, err = template.ParseFS(web, "web/frame.html"); err != nil {
+	if p.html, err = template.ParseFS(web, "web/frame.html", "web/billing.html"); err != nil {
 		return nil, fmt.Errorf("pages: %w", err)
 	}
 	if p.llms, err = texttemplate.ParseFS(web, "web/llms.txt"); err != nil {
@@ -173,7 +173,7 @@ func (s *Server) sendLLMs(c echo.Context) error {
 
 // sendRobots keeps robots out of the calls, which answer them only errors.
 func (s *Server) sendRobots(c echo.Context) error {
-	return document(c, "text/plain; charset=utf-8", []byte("User-agent: *\nDisallow: /read\nDisallow: /bot/check\n"))
+	return document(c, "text/plain; charset=utf-8", []byte("User-agent: *\nDisallow: /read\nDisallow: /bot/check\nDisallow: /billing/\n"))
 }
 
 func (s *Server) sendAsset(c echo.Context) error {

@@ -28,7 +28,7 @@ func TestRoutesAndDocumentAgree(t *testing.T) {
 			delete(served, method+" "+path)
 		}
 	}
-	forPeople := regexp.MustCompile(`^(GET|HEAD) (/|/docs.*|/bot|/llms\.txt|/robots\.txt|/assets/\{name\}|/openapi\.(json|yaml))$`)
+	forPeople := regexp.MustCompile(`^(GET|HEAD) (/|/docs.*|/bot|/signup|/llms\.txt|/robots\.txt|/assets/\{name\}|/openapi\.(json|yaml))$`)
 	for route := range served {
 		if !forPeople.MatchString(route) {
 			t.Errorf("%s is served and not documented", route)

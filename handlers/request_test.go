@@ -342,7 +342,7 @@ func changeText(c billing.Change) string {
 func TestUsageAsCSV(t *testing.T) {
 	r := newRig(t)
 	answer, text := r.do("GET", "/usage", "", "Accept", "text/csv")
-	if !strings.HasPrefix(text, "id,at,url_host,units,job,key\nrcp_1,") || !strings.Contains(text, "'=cmd()") || answer.Header.Get("WebReader-Next-Cursor") != "next" {
+	if !strings.HasPrefix(text, "id,at,url_host,units,job,key,kind\nrcp_1,") || !strings.Contains(text, "'=cmd()") || answer.Header.Get("WebReader-Next-Cursor") != "next" {
 		t.Errorf("%q %v", text, answer.Header)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/webreaderapi/webreader/billing"
+	"github.com/webreaderapi/webreader/internal/jobs"
 	"github.com/webreaderapi/webreader/internal/telemetry"
 	"github.com/webreaderapi/webreader/openapi"
 	"github.com/webreaderapi/webreader/policy"
@@ -41,7 +42,15 @@ type Rooms struct {
 	Accounts    billing.Accounts
 	Usage       billing.Usage
 	Idempotency billing.Idempotency
-	Profile     *policy.Profile
+	// Desk is where customers pay; nil where nobody does.
+	Desk    Desk
+	Profile *policy.Profile
+	Jobs    *jobs.Desk
+	// Watches keeps watches; WatchKick, when not nil, makes the rounds' worker look for work at once.
+	Watches   Watches
+	WatchKick func()
+	// PlainHook says whether webhooks may go to a host by http; nil is never.
+	PlainHook func(host string) bool
 	// Ready is nil while the database answers.
 	Ready   func(context.Context) error
 	Now     func() time.Time
@@ -51,17 +60,22 @@ type Rooms struct {
 
 // Server is the API.
 type Server struct {
-	config   Config
-	meter    Meter
-	decider  Decider
-	accounts billing.Accounts
-	usage    billing.Usage
-	idem     billing.Idempotency
-	profile  *policy.Profile
-	ready    func(context.Context) error
-	now      func() time.Time
-	log      *slog.Logger
-	metrics  *telemetry.Metrics
+	config    Config
+	meter     Meter
+	decider   Decider
+	accounts  billing.Accounts
+	usage     billing.Usage
+	idem      billing.Idempotency
+	desk      Desk
+	jobs      *jobs.Desk
+	plainHook func(host string) bool
+	watches   Watches
+	watchKick func()
+	profile   *policy.Profile
+	ready     func(context.Context) error
+	now       func() time.Time
+	log       *slog.Logger
+	metrics   *telemetry.Metrics
 
 	spec     *openapi3.T
 	specJSON []byte
@@ -71,6 +85,8 @@ type Server struct {
 	visitors chan struct{} // a place for each answer to a caller without a key
 	echo     *echo.Echo
 	draining atomic.Bool
+	stopping context.Context //nolint:containedctx // its end is what streams wait for
+	stop     context.CancelFunc
 }
 
 // New is the API over its rooms.
@@ -84,9 +100,14 @@ func New(c Config, r Rooms) (*Server, error) {
 		return nil, fmt.Errorf("the API's document: %w", err)
 	}
 	s := &Server{
-		config: c, meter: r.Meter, decider: r.Decider, accounts: r.Accounts, usage: r.Usage, idem: r.Idempotency,
+		config: c, meter: r.Meter, decider: r.Decider, accounts: r.Accounts, usage: r.Usage, idem: r.Idempotency, jobs: r.Jobs, plainHook: r.PlainHook, desk: r.Desk,
 		profile: r.Profile, ready: r.Ready, now: r.Now, log: r.Log, metrics: r.Metrics,
+		watches: r.Watches, watchKick: r.WatchKick,
 		spec: spec, specJSON: specJSON, limits: newLimits(r.Now, c.MaxReads), visitors: make(chan struct{}, visitorsInAll),
+	}
+	s.stopping, s.stop = context.WithCancel(context.Background())
+	if s.watchKick == nil {
+		s.watchKick = func() {}
 	}
 	if s.pages, err = newPages(spec); err != nil {
 		return nil, err
@@ -125,7 +146,23 @@ func (s *Server) routes(e *echo.Echo) {
 	keyed := with(e, s.authenticate, s.limitRate, s.validate)
 	keyed.POST("/read", api.ReadPage)
 	keyed.GET("/read", api.ReadPageByQuery)
+	keyed.POST("/watches", api.CreateWatch)
+	keyed.GET("/watches", api.ListWatches)
+	keyed.GET("/watches/:id", api.GetWatch)
+	keyed.PATCH("/watches/:id", api.ChangeWatch)
+	keyed.DELETE("/watches/:id", api.DeleteWatch)
+	keyed.GET("/watches/:id/changes", api.ListChanges)
+	keyed.GET("/watches/:id/rounds", api.ListRounds)
+	keyed.POST("/watches/:id/rounds", api.StartRound)
 	keyed.GET("/policy", api.DecidePolicy)
+	keyed.POST("/batch", api.CreateBatch)
+	keyed.POST("/crawl", api.CreateCrawl)
+	keyed.GET("/jobs", api.ListJobs)
+	keyed.GET("/jobs/:id", api.GetJob)
+	keyed.DELETE("/jobs/:id", api.DeleteJob)
+	keyed.GET("/jobs/:id/results", api.GetJobResults)
+	keyed.GET("/jobs/:id/events", api.StreamJobEvents)
+	keyed.GET("/jobs/:id/deliveries", api.ListJobDeliveries)
 	keyed.GET("/usage", api.GetUsage)
 	keyed.GET("/account", api.GetAccount)
 	keyed.PATCH("/account", api.ChangeAccount)
@@ -139,6 +176,8 @@ func (s *Server) routes(e *echo.Echo) {
 	open.GET("/readyz", api.GetReadiness)
 	open.GET("/bot/ips.json", api.GetBotAddresses)
 	with(e, s.limitVisitor, s.validate).GET("/bot/check", api.CheckAsSite)
+
+	s.billingRoutes(e)
 
 	pages := []string{http.MethodGet, http.MethodHead}
 	e.Match(pages, "/", s.showHome)
@@ -190,8 +229,11 @@ func (s *Server) HTTPServer() *http.Server {
 	}
 }
 
-// Drain makes /readyz say no, so that no new requests are sent here.
-func (s *Server) Drain() { s.draining.Store(true) }
+// Drain makes /readyz say no, so that no new requests are sent here, and ends streams.
+func (s *Server) Drain() {
+	s.draining.Store(true)
+	s.stop()
+}
 
 // observe gives every request its id, the headers all answers have, and its one log line.
 func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {

@@ -30,6 +30,8 @@ type usageAnswer struct {
 		Included *int64 `json:"included"` // null is unlimited
 		Left     *int64 `json:"left"`
 	} `json:"allowance"`
+	Credited   int64           `json:"credited,omitempty"`
+	Groups     []groupAnswer   `json:"groups,omitempty"`
 	Receipts   []receiptAnswer `json:"receipts"`
 	NextCursor string          `json:"next_cursor,omitempty"`
 
@@ -41,8 +43,15 @@ type receiptAnswer struct {
 	At      time.Time `json:"at"`
 	URLHost string    `json:"url_host"`
 	Units   int64     `json:"units"`
+	Kind    string    `json:"kind,omitempty"`
 	Job     string    `json:"job,omitempty"`
 	Key     string    `json:"key,omitempty"`
+}
+
+type groupAnswer struct {
+	Name  string `json:"name"`
+	Units int64  `json:"units"`
+	Pages int64  `json:"pages"`
 }
 
 // GetUsage is GET /usage.
@@ -69,6 +78,15 @@ func (a api) GetUsage(ctx context.Context, r openapi.GetUsageRequestObject) (ope
 		return nil, err
 	}
 	answer := newUsage(totals, receipts, next)
+	if r.Params.GroupBy != nil {
+		groups, err := a.usage.Groups(ctx, account, period, billing.By(*r.Params.GroupBy))
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range groups {
+			answer.Groups = append(answer.Groups, groupAnswer(g))
+		}
+	}
 	answer.csv = choose(callOf(ctx).accept, mediaJSON, "text/csv") == "text/csv"
 	return answer, nil
 }
@@ -95,14 +113,14 @@ func periodOf(now time.Time, from, to *time.Time) (billing.Period, error) {
 }
 
 func newUsage(t billing.Totals, receipts []billing.Receipt, next string) *usageAnswer {
-	a := &usageAnswer{Units: t.Units, Pages: t.Pages, ByOutcome: t.ByOutcome, Receipts: []receiptAnswer{}, NextCursor: next}
+	a := &usageAnswer{Units: t.Units, Pages: t.Pages, ByOutcome: t.ByOutcome, Credited: t.Credited, Receipts: []receiptAnswer{}, NextCursor: next}
 	if a.ByOutcome == nil {
 		a.ByOutcome = map[reader.Outcome]int64{}
 	}
 	a.Period.From, a.Period.To = t.Period.From.UTC(), t.Period.To.UTC()
 	a.Allowance.Included, a.Allowance.Left = finite(t.Included), finite(t.Left)
 	for _, r := range receipts {
-		a.Receipts = append(a.Receipts, receiptAnswer{r.ID, r.At.UTC(), r.URLHost, r.Units, r.Job, r.Key})
+		a.Receipts = append(a.Receipts, receiptAnswer{r.ID, r.At.UTC(), r.URLHost, r.Units, r.Kind, r.Job, r.Key})
 	}
 	return a
 }
@@ -123,9 +141,9 @@ func (a *usageAnswer) VisitGetUsageResponse(w http.ResponseWriter) error {
 	}
 	var text bytes.Buffer
 	rows := csv.NewWriter(&text)
-	_ = rows.Write([]string{"id", "at", "url_host", "units", "job", "key"}) // a buffer takes everything
+	_ = rows.Write([]string{"id", "at", "url_host", "units", "job", "key", "kind"}) // a buffer takes everything
 	for _, r := range a.Receipts {
-		_ = rows.Write([]string{r.ID, r.At.Format(time.RFC3339Nano), plainCell(r.URLHost), strconv.FormatInt(r.Units, 10), r.Job, r.Key})
+		_ = rows.Write([]string{r.ID, r.At.Format(time.RFC3339Nano), plainCell(r.URLHost), strconv.FormatInt(r.Units, 10), r.Job, r.Key, r.Kind})
 	}
 	rows.Flush()
 	if a.NextCursor != "" {

@@ -21,19 +21,61 @@ import (
 
 // Defines values for AccountStatus.
 const (
-	Active    AccountStatus = "active"
-	Closed    AccountStatus = "closed"
-	Suspended AccountStatus = "suspended"
+	AccountStatusActive    AccountStatus = "active"
+	AccountStatusClosed    AccountStatus = "closed"
+	AccountStatusSuspended AccountStatus = "suspended"
 )
 
 // Valid indicates whether the value is a known member of the AccountStatus enum.
 func (e AccountStatus) Valid() bool {
 	switch e {
-	case Active:
+	case AccountStatusActive:
 		return true
-	case Closed:
+	case AccountStatusClosed:
 		return true
-	case Suspended:
+	case AccountStatusSuspended:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ChangeKind.
+const (
+	ChangeKindBack    ChangeKind = "back"
+	ChangeKindChanged ChangeKind = "changed"
+	ChangeKindGone    ChangeKind = "gone"
+	ChangeKindNew     ChangeKind = "new"
+)
+
+// Valid indicates whether the value is a known member of the ChangeKind enum.
+func (e ChangeKind) Valid() bool {
+	switch e {
+	case ChangeKindBack:
+		return true
+	case ChangeKindChanged:
+		return true
+	case ChangeKindGone:
+		return true
+	case ChangeKindNew:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ChangePassagesKind.
+const (
+	ChangePassagesKindAdded   ChangePassagesKind = "added"
+	ChangePassagesKindChanged ChangePassagesKind = "changed"
+)
+
+// Valid indicates whether the value is a known member of the ChangePassagesKind enum.
+func (e ChangePassagesKind) Valid() bool {
+	switch e {
+	case ChangePassagesKindAdded:
+		return true
+	case ChangePassagesKindChanged:
 		return true
 	default:
 		return false
@@ -112,6 +154,27 @@ func (e Code) Valid() bool {
 	}
 }
 
+// Defines values for CrawlRequestSitemap.
+const (
+	Include CrawlRequestSitemap = "include"
+	Only    CrawlRequestSitemap = "only"
+	Skip    CrawlRequestSitemap = "skip"
+)
+
+// Valid indicates whether the value is a known member of the CrawlRequestSitemap enum.
+func (e CrawlRequestSitemap) Valid() bool {
+	switch e {
+	case Include:
+		return true
+	case Only:
+		return true
+	case Skip:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DecisionBy.
 const (
 	DecisionByAccount       DecisionBy = "account"
@@ -148,6 +211,27 @@ func (e DecisionBy) Valid() bool {
 	case DecisionByRobots:
 		return true
 	case DecisionByTdm:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DeliveryState.
+const (
+	Delivered DeliveryState = "delivered"
+	GivenUp   DeliveryState = "given_up"
+	Waiting   DeliveryState = "waiting"
+)
+
+// Valid indicates whether the value is a known member of the DeliveryState enum.
+func (e DeliveryState) Valid() bool {
+	switch e {
+	case Delivered:
+		return true
+	case GivenUp:
+		return true
+	case Waiting:
 		return true
 	default:
 		return false
@@ -217,6 +301,54 @@ func (e ImageStyle) Valid() bool {
 	}
 }
 
+// Defines values for JobKind.
+const (
+	JobKindBatch JobKind = "batch"
+	JobKindCrawl JobKind = "crawl"
+	JobKindWatch JobKind = "watch"
+)
+
+// Valid indicates whether the value is a known member of the JobKind enum.
+func (e JobKind) Valid() bool {
+	switch e {
+	case JobKindBatch:
+		return true
+	case JobKindCrawl:
+		return true
+	case JobKindWatch:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for JobStatus.
+const (
+	JobStatusCancelled JobStatus = "cancelled"
+	JobStatusCompleted JobStatus = "completed"
+	JobStatusFailed    JobStatus = "failed"
+	JobStatusQueued    JobStatus = "queued"
+	JobStatusRunning   JobStatus = "running"
+)
+
+// Valid indicates whether the value is a known member of the JobStatus enum.
+func (e JobStatus) Valid() bool {
+	switch e {
+	case JobStatusCancelled:
+		return true
+	case JobStatusCompleted:
+		return true
+	case JobStatusFailed:
+		return true
+	case JobStatusQueued:
+		return true
+	case JobStatusRunning:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for LinkStyle.
 const (
 	LinkStyleInline     LinkStyle = "inline"
@@ -259,6 +391,63 @@ func (e Render) Valid() bool {
 	}
 }
 
+// Defines values for RoundStatus.
+const (
+	RoundStatusCompleted RoundStatus = "completed"
+	RoundStatusQueued    RoundStatus = "queued"
+	RoundStatusRunning   RoundStatus = "running"
+)
+
+// Valid indicates whether the value is a known member of the RoundStatus enum.
+func (e RoundStatus) Valid() bool {
+	switch e {
+	case RoundStatusCompleted:
+		return true
+	case RoundStatusQueued:
+		return true
+	case RoundStatusRunning:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for WatchStatus.
+const (
+	WatchStatusActive WatchStatus = "active"
+	WatchStatusPaused WatchStatus = "paused"
+)
+
+// Valid indicates whether the value is a known member of the WatchStatus enum.
+func (e WatchStatus) Valid() bool {
+	switch e {
+	case WatchStatusActive:
+		return true
+	case WatchStatusPaused:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for WatchChangeStatus.
+const (
+	WatchChangeStatusActive WatchChangeStatus = "active"
+	WatchChangeStatusPaused WatchChangeStatus = "paused"
+)
+
+// Valid indicates whether the value is a known member of the WatchChangeStatus enum.
+func (e WatchChangeStatus) Valid() bool {
+	switch e {
+	case WatchChangeStatusActive:
+		return true
+	case WatchChangeStatusPaused:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CheckAsSiteParamsLang.
 const (
 	En CheckAsSiteParamsLang = "en"
@@ -274,6 +463,27 @@ func (e CheckAsSiteParamsLang) Valid() bool {
 	case Hu:
 		return true
 	case Nl:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GetUsageParamsGroupBy.
+const (
+	GetUsageParamsGroupByDay  GetUsageParamsGroupBy = "day"
+	GetUsageParamsGroupByKey  GetUsageParamsGroupBy = "key"
+	GetUsageParamsGroupByKind GetUsageParamsGroupBy = "kind"
+)
+
+// Valid indicates whether the value is a known member of the GetUsageParamsGroupBy enum.
+func (e GetUsageParamsGroupBy) Valid() bool {
+	switch e {
+	case GetUsageParamsGroupByDay:
+		return true
+	case GetUsageParamsGroupByKey:
+		return true
+	case GetUsageParamsGroupByKind:
 		return true
 	default:
 		return false
@@ -305,6 +515,52 @@ type AccountChange struct {
 	WebhookUrl  nullable.Nullable[string] `json:"webhook_url,omitempty"`
 }
 
+// BatchRequest defines model for BatchRequest.
+type BatchRequest struct {
+	// Country Read from this country (ISO 3166-1 alpha-2), or fail; never from another one.
+	Country *Country `json:"country,omitempty"`
+
+	// ExcludeSelectors CSS selectors.
+	ExcludeSelectors *Selectors `json:"exclude_selectors,omitempty"`
+
+	// Formats What the answer holds; `markdown` alone when left out.
+	Formats *Formats `json:"formats,omitempty"`
+
+	// IfFingerprint The `fingerprint` of an earlier answer. An unchanged page is answered without Markdown, free.
+	IfFingerprint *Fingerprint `json:"if_fingerprint,omitempty"`
+
+	// Images How images are written.
+	Images *ImageStyle `json:"images,omitempty"`
+
+	// IncludeSelectors CSS selectors.
+	IncludeSelectors *Selectors `json:"include_selectors,omitempty"`
+
+	// Language Sent to the site as Accept-Language.
+	Language *Language `json:"language,omitempty"`
+
+	// Links How links are written.
+	Links *LinkStyle `json:"links,omitempty"`
+
+	// MaxTokens Cut the Markdown at the last block that fits; `truncated` says so.
+	MaxTokens *MaxTokens `json:"max_tokens,omitempty"`
+
+	// MaxUnits A ceiling that is never crossed.
+	MaxUnits *MaxUnits `json:"max_units,omitempty"`
+
+	// OnlyMainContent Drop navigation, banners and footers.
+	OnlyMainContent *OnlyMainContent `json:"only_main_content,omitempty"`
+
+	// Render Whether the page's scripts are run. A rendered page costs 2 units.
+	Render *Render `json:"render,omitempty"`
+
+	// TimeoutMs Give up after so many milliseconds. The server's own limit still holds.
+	TimeoutMs *TimeoutMS  `json:"timeout_ms,omitempty"`
+	Urls      []TargetURL `json:"urls"`
+
+	// WebhookUrl Where events go, by Standard Webhooks.
+	WebhookUrl *WebhookURL `json:"webhook_url,omitempty"`
+}
+
 // BotAddresses defines model for BotAddresses.
 type BotAddresses struct {
 	CreationTime time.Time `json:"creationTime"`
@@ -314,6 +570,45 @@ type BotAddresses struct {
 	} `json:"prefixes"`
 }
 
+// Change defines model for Change.
+type Change struct {
+	Blocks *struct {
+		Added   *int `json:"added,omitempty"`
+		Changed *int `json:"changed,omitempty"`
+		Removed *int `json:"removed,omitempty"`
+	} `json:"blocks,omitempty"`
+	DetectedAt time.Time `json:"detected_at"`
+
+	// Ignored Differences that were passed over: those places differ at most visits.
+	Ignored  *int       `json:"ignored,omitempty"`
+	Kind     ChangeKind `json:"kind"`
+	Page     *Page      `json:"page,omitempty"`
+	Passages *[]struct {
+		Excerpt string             `json:"excerpt"`
+		Heading *[]string          `json:"heading,omitempty"`
+		Kind    ChangePassagesKind `json:"kind"`
+	} `json:"passages,omitempty"`
+	Round string `json:"round"`
+	Seq   int64  `json:"seq"`
+
+	// Source The page with a text fragment.
+	Source string  `json:"source"`
+	Title  *string `json:"title,omitempty"`
+	Url    string  `json:"url"`
+}
+
+// ChangeKind defines model for Change.Kind.
+type ChangeKind string
+
+// ChangePassagesKind defines model for Change.Passages.Kind.
+type ChangePassagesKind string
+
+// ChangeList defines model for ChangeList.
+type ChangeList struct {
+	Changes    []Change `json:"changes"`
+	NextCursor *string  `json:"next_cursor,omitempty"`
+}
+
 // Charge defines model for Charge.
 type Charge struct {
 	// Receipt Names the charge in `/usage`.
@@ -321,11 +616,89 @@ type Charge struct {
 	Units   int     `json:"units"`
 }
 
+// CheckoutRequest defines model for CheckoutRequest.
+type CheckoutRequest struct {
+	// Name What a new account is called.
+	Name *string `json:"name,omitempty"`
+
+	// Plan The plan to buy; the usual one when left out.
+	Plan *string `json:"plan,omitempty"`
+}
+
 // Code The kind of failure. `x-status` lists the HTTP statuses each code comes with.
 type Code string
 
 // Country Read from this country (ISO 3166-1 alpha-2), or fail; never from another one.
 type Country = string
+
+// CrawlRequest defines model for CrawlRequest.
+type CrawlRequest struct {
+	// Country Read from this country (ISO 3166-1 alpha-2), or fail; never from another one.
+	Country *Country `json:"country,omitempty"`
+
+	// Exclude Patterns for whole paths: `*` stands for anything within a segment, `**` for anything.
+	Exclude *Globs `json:"exclude,omitempty"`
+
+	// ExcludeSelectors CSS selectors.
+	ExcludeSelectors *Selectors `json:"exclude_selectors,omitempty"`
+
+	// Formats What the answer holds; `markdown` alone when left out.
+	Formats *Formats `json:"formats,omitempty"`
+
+	// IfFingerprint The `fingerprint` of an earlier answer. An unchanged page is answered without Markdown, free.
+	IfFingerprint *Fingerprint `json:"if_fingerprint,omitempty"`
+
+	// Images How images are written.
+	Images *ImageStyle `json:"images,omitempty"`
+
+	// Include Patterns for whole paths: `*` stands for anything within a segment, `**` for anything.
+	Include *Globs `json:"include,omitempty"`
+
+	// IncludeSelectors CSS selectors.
+	IncludeSelectors *Selectors `json:"include_selectors,omitempty"`
+
+	// Language Sent to the site as Accept-Language.
+	Language *Language `json:"language,omitempty"`
+
+	// Links How links are written.
+	Links *LinkStyle `json:"links,omitempty"`
+
+	// MaxDepth Links from the start at most.
+	MaxDepth *int `json:"max_depth,omitempty"`
+
+	// MaxPages Pages to deliver at most.
+	MaxPages *int64 `json:"max_pages,omitempty"`
+
+	// MaxTokens Cut the Markdown at the last block that fits; `truncated` says so.
+	MaxTokens *MaxTokens `json:"max_tokens,omitempty"`
+
+	// MaxUnits A ceiling that is never crossed.
+	MaxUnits *MaxUnits `json:"max_units,omitempty"`
+
+	// OnlyMainContent Drop navigation, banners and footers.
+	OnlyMainContent *OnlyMainContent `json:"only_main_content,omitempty"`
+
+	// Render Whether the page's scripts are run. A rendered page costs 2 units.
+	Render *Render `json:"render,omitempty"`
+
+	// Sitemap Pages from sitemaps and links, from sitemaps alone, or from links alone.
+	Sitemap *CrawlRequestSitemap `json:"sitemap,omitempty"`
+
+	// Subdomains Take in all hosts of the registrable domain.
+	Subdomains *bool `json:"subdomains,omitempty"`
+
+	// TimeoutMs Give up after so many milliseconds. The server's own limit still holds.
+	TimeoutMs *TimeoutMS `json:"timeout_ms,omitempty"`
+
+	// Url An absolute http or https URL. It is requested as given; only the fragment is dropped.
+	Url TargetURL `json:"url"`
+
+	// WebhookUrl Where events go, by Standard Webhooks.
+	WebhookUrl *WebhookURL `json:"webhook_url,omitempty"`
+}
+
+// CrawlRequestSitemap Pages from sitemaps and links, from sitemaps alone, or from links alone.
+type CrawlRequestSitemap string
 
 // Decision What decided, and where it stands.
 type Decision struct {
@@ -361,6 +734,30 @@ type Decision struct {
 // DecisionBy defines model for Decision.By.
 type DecisionBy string
 
+// Delivery defines model for Delivery.
+type Delivery struct {
+	Attempts  int64         `json:"attempts"`
+	CreatedAt time.Time     `json:"created_at"`
+	EndedAt   *time.Time    `json:"ended_at,omitempty"`
+	Event     string        `json:"event"`
+	Id        string        `json:"id"`
+	NextAt    *time.Time    `json:"next_at,omitempty"`
+	Problem   *string       `json:"problem,omitempty"`
+	State     DeliveryState `json:"state"`
+
+	// Status The receiver's last HTTP status.
+	Status *int64 `json:"status,omitempty"`
+	Url    string `json:"url"`
+}
+
+// DeliveryState defines model for Delivery.State.
+type DeliveryState string
+
+// DeliveryList defines model for DeliveryList.
+type DeliveryList struct {
+	Deliveries []Delivery `json:"deliveries"`
+}
+
 // FieldError defines model for FieldError.
 type FieldError struct {
 	Detail string `json:"detail"`
@@ -375,6 +772,9 @@ type Format string
 
 // Formats What the answer holds; `markdown` alone when left out.
 type Formats = []Format
+
+// Globs Patterns for whole paths: `*` stands for anything within a segment, `**` for anything.
+type Globs = []string
 
 // Health defines model for Health.
 type Health struct {
@@ -392,6 +792,84 @@ type Image struct {
 
 // ImageStyle How images are written.
 type ImageStyle string
+
+// Job defines model for Job.
+type Job struct {
+	Counts    JobCounts `json:"counts"`
+	CreatedAt time.Time `json:"created_at"`
+
+	// ExpiresAt When results that nobody collected are erased.
+	ExpiresAt  *time.Time `json:"expires_at,omitempty"`
+	FinishedAt *time.Time `json:"finished_at,omitempty"`
+	Id         string     `json:"id"`
+	Kind       JobKind    `json:"kind"`
+
+	// Reason Why it failed or ended early, such as `max_pages`, `max_units`, `max_requests`, `link_limits` or `deadline`.
+	Reason    *string   `json:"reason,omitempty"`
+	RequestId string    `json:"request_id"`
+	Status    JobStatus `json:"status"`
+
+	// Total URLs so far.
+	Total int64 `json:"total"`
+
+	// Units Charged.
+	Units int64 `json:"units"`
+}
+
+// JobKind defines model for Job.Kind.
+type JobKind string
+
+// JobStatus defines model for Job.Status.
+type JobStatus string
+
+// JobCounts defines model for JobCounts.
+type JobCounts struct {
+	// Blocked By a site's policy.
+	Blocked   int64 `json:"blocked"`
+	Delivered int64 `json:"delivered"`
+
+	// Duplicate Another URL of a page that was delivered.
+	Duplicate int64 `json:"duplicate"`
+	Failed    int64 `json:"failed"`
+	Pending   int64 `json:"pending"`
+
+	// Refused By a site.
+	Refused int64 `json:"refused"`
+
+	// Skipped Not read.
+	Skipped   int64 `json:"skipped"`
+	Unchanged int64 `json:"unchanged"`
+}
+
+// JobList defines model for JobList.
+type JobList struct {
+	Jobs       []Job   `json:"jobs"`
+	NextCursor *string `json:"next_cursor,omitempty"`
+}
+
+// JobResult A page, or an error.
+type JobResult struct {
+	// Cursor In streams: acknowledges this result and all before it.
+	Cursor *string `json:"cursor,omitempty"`
+
+	// Error RFC 9457 problem details.
+	Error *Problem `json:"error,omitempty"`
+	Page  *Page    `json:"page,omitempty"`
+	Seq   int64    `json:"seq"`
+
+	// Url As you sent it or as it was found.
+	Url string `json:"url"`
+}
+
+// JobResults defines model for JobResults.
+type JobResults struct {
+	// Done Nothing comes after this.
+	Done bool `json:"done"`
+
+	// NextCursor Ask with it for what comes next; that erases what is in this answer.
+	NextCursor string      `json:"next_cursor"`
+	Results    []JobResult `json:"results"`
+}
 
 // Key defines model for Key.
 type Key struct {
@@ -437,6 +915,9 @@ type LinkStyle string
 
 // MaxTokens Cut the Markdown at the last block that fits; `truncated` says so.
 type MaxTokens = int
+
+// MaxUnits A ceiling that is never crossed.
+type MaxUnits = int64
 
 // NewKey defines model for NewKey.
 type NewKey struct {
@@ -602,7 +1083,10 @@ type Receipt struct {
 	Job *string   `json:"job,omitempty"`
 
 	// Key The id of the key that asked.
-	Key   *string `json:"key,omitempty"`
+	Key *string `json:"key,omitempty"`
+
+	// Kind `read`, `batch`, `crawl` or `watch`.
+	Kind  *string `json:"kind,omitempty"`
 	Units int64   `json:"units"`
 
 	// UrlHost The host that was read; empty after a site operator had it erased.
@@ -612,8 +1096,65 @@ type Receipt struct {
 // Render Whether the page's scripts are run. A rendered page costs 2 units.
 type Render string
 
+// Round defines model for Round.
+type Round struct {
+	DueAt      time.Time  `json:"due_at"`
+	FinishedAt *time.Time `json:"finished_at,omitempty"`
+	Hosts      *struct {
+		Done    *int `json:"done,omitempty"`
+		Skipped *int `json:"skipped,omitempty"`
+	} `json:"hosts,omitempty"`
+	Id    string `json:"id"`
+	Pages *struct {
+		Back      *int `json:"back,omitempty"`
+		Changed   *int `json:"changed,omitempty"`
+		Gone      *int `json:"gone,omitempty"`
+		New       *int `json:"new,omitempty"`
+		Skipped   *int `json:"skipped,omitempty"`
+		Unchanged *int `json:"unchanged,omitempty"`
+	} `json:"pages,omitempty"`
+	Requests *int `json:"requests,omitempty"`
+	Skipped  *[]struct {
+		Host   *string `json:"host,omitempty"`
+		Reason *string `json:"reason,omitempty"`
+	} `json:"skipped,omitempty"`
+	StartedAt *time.Time  `json:"started_at,omitempty"`
+	Status    RoundStatus `json:"status"`
+}
+
+// RoundStatus defines model for Round.Status.
+type RoundStatus string
+
+// RoundList defines model for RoundList.
+type RoundList struct {
+	NextCursor *string `json:"next_cursor,omitempty"`
+	Rounds     []Round `json:"rounds"`
+}
+
+// ScheduleRequest The profile's own rounds, or a cron line.
+type ScheduleRequest struct {
+	Cron     *string `json:"cron,omitempty"`
+	Profile  *bool   `json:"profile,omitempty"`
+	TimeZone *string `json:"time_zone,omitempty"`
+}
+
 // Selectors CSS selectors.
 type Selectors = []string
+
+// Site defines model for Site.
+type Site struct {
+	// Exclude Patterns for whole paths: `*` stands for anything within a segment, `**` for anything.
+	Exclude *Globs `json:"exclude,omitempty"`
+
+	// Include Patterns for whole paths: `*` stands for anything within a segment, `**` for anything.
+	Include   *Globs      `json:"include,omitempty"`
+	Name      *string     `json:"name,omitempty"`
+	Sitemap   *bool       `json:"sitemap,omitempty"`
+	StartUrls []TargetURL `json:"start_urls"`
+
+	// Topics Words, also as parts of longer ones, or path patterns.
+	Topics *[]string `json:"topics,omitempty"`
+}
 
 // TargetURL An absolute http or https URL. It is requested as given; only the fragment is dropped.
 type TargetURL = string
@@ -632,6 +1173,17 @@ type Usage struct {
 	// ByOutcome Reads by how they ended: `delivered`, `unchanged`, `blocked`, `refused`, `failed`.
 	ByOutcome map[string]int64 `json:"by_outcome"`
 
+	// Credited Units that the operator gave back; left out when none.
+	Credited *int64 `json:"credited,omitempty"`
+
+	// Groups Charges by what `group_by` asked for.
+	Groups *[]struct {
+		// Name A day (UTC), a kind (`read`, `batch`, `crawl`, `watch`) or a key's id.
+		Name  string `json:"name"`
+		Pages int64  `json:"pages"`
+		Units int64  `json:"units"`
+	} `json:"groups,omitempty"`
+
 	// NextCursor Ask with this as `cursor`; left out on the last page.
 	NextCursor *string `json:"next_cursor,omitempty"`
 
@@ -647,6 +1199,108 @@ type Usage struct {
 	Units int64 `json:"units"`
 }
 
+// Watch defines model for Watch.
+type Watch struct {
+	CreatedAt       *time.Time `json:"created_at,omitempty"`
+	Id              string     `json:"id"`
+	MaxPagesPerSite *int       `json:"max_pages_per_site,omitempty"`
+	MaxUnits        *int64     `json:"max_units,omitempty"`
+	Name            *string    `json:"name,omitempty"`
+	NextRoundAt     *time.Time `json:"next_round_at,omitempty"`
+
+	// Reason Why it paused itself: `max_units` or `no_key`.
+	Reason *string `json:"reason,omitempty"`
+
+	// Schedule The profile's own rounds, or a cron line.
+	Schedule *ScheduleRequest `json:"schedule,omitempty"`
+	Sites    int              `json:"sites"`
+	Status   WatchStatus      `json:"status"`
+
+	// Units Charged under `max_units`.
+	Units      *int64  `json:"units,omitempty"`
+	WebhookUrl *string `json:"webhook_url,omitempty"`
+}
+
+// WatchStatus defines model for Watch.Status.
+type WatchStatus string
+
+// WatchChange defines model for WatchChange.
+type WatchChange struct {
+	MaxPagesPerSite *int `json:"max_pages_per_site,omitempty"`
+
+	// MaxUnits A ceiling that is never crossed.
+	MaxUnits *MaxUnits `json:"max_units,omitempty"`
+	Name     *string   `json:"name,omitempty"`
+
+	// Schedule The profile's own rounds, or a cron line.
+	Schedule *ScheduleRequest   `json:"schedule,omitempty"`
+	Sites    *[]Site            `json:"sites,omitempty"`
+	Status   *WatchChangeStatus `json:"status,omitempty"`
+
+	// WebhookUrl Where events go, by Standard Webhooks.
+	WebhookUrl *WebhookURL `json:"webhook_url,omitempty"`
+}
+
+// WatchChangeStatus defines model for WatchChange.Status.
+type WatchChangeStatus string
+
+// WatchList defines model for WatchList.
+type WatchList struct {
+	NextCursor *string `json:"next_cursor,omitempty"`
+	Watches    []Watch `json:"watches"`
+}
+
+// WatchRequest defines model for WatchRequest.
+type WatchRequest struct {
+	// Country Read from this country (ISO 3166-1 alpha-2), or fail; never from another one.
+	Country *Country `json:"country,omitempty"`
+
+	// ExcludeSelectors CSS selectors.
+	ExcludeSelectors *Selectors `json:"exclude_selectors,omitempty"`
+
+	// Formats What the answer holds; `markdown` alone when left out.
+	Formats *Formats `json:"formats,omitempty"`
+
+	// Images How images are written.
+	Images *ImageStyle `json:"images,omitempty"`
+
+	// IncludeSelectors CSS selectors.
+	IncludeSelectors *Selectors `json:"include_selectors,omitempty"`
+
+	// Language Sent to the site as Accept-Language.
+	Language *Language `json:"language,omitempty"`
+
+	// Links How links are written.
+	Links           *LinkStyle `json:"links,omitempty"`
+	MaxPagesPerSite *int       `json:"max_pages_per_site,omitempty"`
+
+	// MaxTokens Cut the Markdown at the last block that fits; `truncated` says so.
+	MaxTokens *MaxTokens `json:"max_tokens,omitempty"`
+
+	// MaxUnits A ceiling that is never crossed.
+	MaxUnits *MaxUnits `json:"max_units,omitempty"`
+	Name     *string   `json:"name,omitempty"`
+
+	// OnlyMainContent Drop navigation, banners and footers.
+	OnlyMainContent *OnlyMainContent `json:"only_main_content,omitempty"`
+
+	// Render Whether the page's scripts are run. A rendered page costs 2 units.
+	Render *Render `json:"render,omitempty"`
+
+	// Schedule The profile's own rounds, or a cron line.
+	Schedule *ScheduleRequest `json:"schedule,omitempty"`
+	Sites    []Site           `json:"sites"`
+
+	// TimeoutMs Give up after so many milliseconds. The server's own limit still holds.
+	TimeoutMs *TimeoutMS `json:"timeout_ms,omitempty"`
+
+	// WebhookUrl Where events go, by Standard Webhooks.
+	WebhookUrl *WebhookURL `json:"webhook_url,omitempty"`
+}
+
+// WebhookURL Where events go, by Standard Webhooks.
+type WebhookURL = string
+
 // Cursor defines model for Cursor.
 type Cursor = string
 
@@ -656,17 +1310,43 @@ type IdempotencyKey = string
 // JobID defines model for JobID.
 type JobID = string
 
+// WatchID defines model for WatchID.
+type WatchID = string
+
 // AccountShown defines model for AccountShown.
 type AccountShown = Account
 
 // Healthy defines model for Healthy.
 type Healthy = Health
 
+// JobMade defines model for JobMade.
+type JobMade = Job
+
+// JobShown defines model for JobShown.
+type JobShown = Job
+
 // PageRead defines model for PageRead.
 type PageRead = Page
 
+// PaymentPage defines model for PaymentPage.
+type PaymentPage struct {
+	Url string `json:"url"`
+}
+
+// ProblemForPeople RFC 9457 problem details.
+type ProblemForPeople = Problem
+
+// WatchShown defines model for WatchShown.
+type WatchShown = Watch
+
 // RotateWebhookSecretParams defines parameters for RotateWebhookSecret.
 type RotateWebhookSecretParams struct {
+	// IdempotencyKey Any text of yours that names this operation; valid for 24 hours.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// CreateBatchParams defines parameters for CreateBatch.
+type CreateBatchParams struct {
 	// IdempotencyKey Any text of yours that names this operation; valid for 24 hours.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
@@ -682,6 +1362,34 @@ type CheckAsSiteParams struct {
 
 // CheckAsSiteParamsLang defines parameters for CheckAsSite.
 type CheckAsSiteParamsLang string
+
+// CreateCrawlParams defines parameters for CreateCrawl.
+type CreateCrawlParams struct {
+	// IdempotencyKey Any text of yours that names this operation; valid for 24 hours.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ListJobsParams defines parameters for ListJobs.
+type ListJobsParams struct {
+	// Cursor The `next_cursor` of the answer before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *int    `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// StreamJobEventsParams defines parameters for StreamJobEvents.
+type StreamJobEventsParams struct {
+	LastEventID *string `json:"Last-Event-ID,omitempty"`
+}
+
+// GetJobResultsParams defines parameters for GetJobResults.
+type GetJobResultsParams struct {
+	// Cursor The `next_cursor` of the answer before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *int    `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Wait Seconds to wait for a result where there is none yet.
+	Wait *int `form:"wait,omitempty" json:"wait,omitempty"`
+}
 
 // CreateKeyParams defines parameters for CreateKey.
 type CreateKeyParams struct {
@@ -739,16 +1447,85 @@ type GetUsageParams struct {
 	// Cursor The `next_cursor` of the answer before.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *int    `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// GroupBy Also answer `groups`: the charges by this.
+	GroupBy *GetUsageParamsGroupBy `form:"group_by,omitempty" json:"group_by,omitempty"`
+}
+
+// GetUsageParamsGroupBy defines parameters for GetUsage.
+type GetUsageParamsGroupBy string
+
+// ListWatchesParams defines parameters for ListWatches.
+type ListWatchesParams struct {
+	// Cursor The `next_cursor` of the answer before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *int    `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// CreateWatchParams defines parameters for CreateWatch.
+type CreateWatchParams struct {
+	// Name For CSV.
+	Name *string `form:"name,omitempty" json:"name,omitempty"`
+
+	// Cron For CSV.
+	Cron *string `form:"cron,omitempty" json:"cron,omitempty"`
+
+	// TimeZone For CSV.
+	TimeZone *string `form:"time_zone,omitempty" json:"time_zone,omitempty"`
+
+	// MaxPagesPerSite For CSV.
+	MaxPagesPerSite *int `form:"max_pages_per_site,omitempty" json:"max_pages_per_site,omitempty"`
+
+	// MaxUnits For CSV.
+	MaxUnits *MaxUnits `form:"max_units,omitempty" json:"max_units,omitempty"`
+
+	// WebhookUrl For CSV.
+	WebhookUrl *string `form:"webhook_url,omitempty" json:"webhook_url,omitempty"`
+
+	// IdempotencyKey Any text of yours that names this operation; valid for 24 hours.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ListChangesParams defines parameters for ListChanges.
+type ListChangesParams struct {
+	// Cursor The `next_cursor` of the answer before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *int    `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ListRoundsParams defines parameters for ListRounds.
+type ListRoundsParams struct {
+	// Cursor The `next_cursor` of the answer before.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *int    `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// StartRoundParams defines parameters for StartRound.
+type StartRoundParams struct {
+	// IdempotencyKey Any text of yours that names this operation; valid for 24 hours.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ChangeAccountJSONRequestBody defines body for ChangeAccount for application/json ContentType.
 type ChangeAccountJSONRequestBody = AccountChange
+
+// CreateBatchJSONRequestBody defines body for CreateBatch for application/json ContentType.
+type CreateBatchJSONRequestBody = BatchRequest
+
+// CreateCrawlJSONRequestBody defines body for CreateCrawl for application/json ContentType.
+type CreateCrawlJSONRequestBody = CrawlRequest
 
 // CreateKeyJSONRequestBody defines body for CreateKey for application/json ContentType.
 type CreateKeyJSONRequestBody = KeyRequest
 
 // ReadPageJSONRequestBody defines body for ReadPage for application/json ContentType.
 type ReadPageJSONRequestBody = ReadRequest
+
+// CreateWatchJSONRequestBody defines body for CreateWatch for application/json ContentType.
+type CreateWatchJSONRequestBody = WatchRequest
+
+// ChangeWatchJSONRequestBody defines body for ChangeWatch for application/json ContentType.
+type ChangeWatchJSONRequestBody = WatchChange
 
 // RequestEditorFn is the function signature for the RequestEditor callback function
 type RequestEditorFn func(ctx context.Context, req *http.Request) error
@@ -854,6 +1631,28 @@ type ClientInterface interface {
 	// Corresponds with POST /account/webhook-secret (the `RotateWebhookSecret` operationId).
 	RotateWebhookSecret(ctx context.Context, params *RotateWebhookSecretParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// CreateBatchWithBody Read up to 100 pages
+	//
+	// Answers at once with a job, whose results are collected at `/jobs/{id}/results`. With
+	// `Accept: application/x-ndjson` or `text/event-stream` the results come in this very answer, as they
+	// are made. A URL given twice is read and charged once; each time it is given it gets a result.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /batch (the `CreateBatch` operationId).
+	CreateBatchWithBody(ctx context.Context, params *CreateBatchParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateBatch Read up to 100 pages
+	//
+	// Answers at once with a job, whose results are collected at `/jobs/{id}/results`. With
+	// `Accept: application/x-ndjson` or `text/event-stream` the results come in this very answer, as they
+	// are made. A URL given twice is read and charged once; each time it is given it gets a result.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /batch (the `CreateBatch` operationId).
+	CreateBatch(ctx context.Context, params *CreateBatchParams, body CreateBatchJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// CheckAsSite What would the bot do with this URL?
 	//
 	// For site operators: the same decision as `/policy`, without a key. robots.txt may be requested,
@@ -869,10 +1668,72 @@ type ClientInterface interface {
 	// Corresponds with GET /bot/ips.json (the `GetBotAddresses` operationId).
 	GetBotAddresses(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// CreateCrawlWithBody Read the pages of a site
+	//
+	// Starts at `url`, stays on its host (or, where it redirects within its registrable domain, on the
+	// host it led to), follows links and sitemaps and obeys robots.txt. `max_pages` counts delivered pages. At most
+	// 5 × max_pages + 50 requests are made. Answers as `/batch` does.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /crawl (the `CreateCrawl` operationId).
+	CreateCrawlWithBody(ctx context.Context, params *CreateCrawlParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateCrawl Read the pages of a site
+	//
+	// Starts at `url`, stays on its host (or, where it redirects within its registrable domain, on the
+	// host it led to), follows links and sitemaps and obeys robots.txt. `max_pages` counts delivered pages. At most
+	// 5 × max_pages + 50 requests are made. Answers as `/batch` does.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /crawl (the `CreateCrawl` operationId).
+	CreateCrawl(ctx context.Context, params *CreateCrawlParams, body CreateCrawlJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetLiveness Is the process alive?
 	//
 	// Corresponds with GET /healthz (the `GetLiveness` operationId).
 	GetLiveness(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListJobs The account's jobs, newest first
+	//
+	// Corresponds with GET /jobs (the `ListJobs` operationId).
+	ListJobs(ctx context.Context, params *ListJobsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteJob Cancel a job and erase what it holds
+	//
+	// A job that runs is cancelled. All its results and queued URLs are erased.
+	//
+	// Corresponds with DELETE /jobs/{id} (the `DeleteJob` operationId).
+	DeleteJob(ctx context.Context, id JobID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetJob How a job stands
+	//
+	// Corresponds with GET /jobs/{id} (the `GetJob` operationId).
+	GetJob(ctx context.Context, id JobID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListJobDeliveries What was sent to the job's webhook
+	//
+	// Corresponds with GET /jobs/{id}/deliveries (the `ListJobDeliveries` operationId).
+	ListJobDeliveries(ctx context.Context, id JobID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StreamJobEvents Follow a job's results
+	//
+	// Server-Sent Events: `page` and `error` with a result each, whose `id` is its number, then `done` with
+	// the job. `Last-Event-ID` resumes after that number and acknowledges everything up to it. When this
+	// server stops, the stream ends with the event `resume`.
+	//
+	// Corresponds with GET /jobs/{id}/events (the `StreamJobEvents` operationId).
+	StreamJobEvents(ctx context.Context, id JobID, params *StreamJobEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetJobResults Collect a job's results
+	//
+	// Results in the order in which they were made. Asking with a `cursor` acknowledges everything up to
+	// it, which is erased then. Without one the answer begins with the oldest result that was not
+	// acknowledged, and acknowledges nothing. Ask with the key that made the job: they are sealed to it.
+	//
+	// Corresponds with GET /jobs/{id}/results (the `GetJobResults` operationId).
+	GetJobResults(ctx context.Context, id JobID, params *GetJobResultsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListKeys The account's keys
 	//
@@ -965,6 +1826,76 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /usage (the `GetUsage` operationId).
 	GetUsage(ctx context.Context, params *GetUsageParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListWatches The account's watches, newest first
+	//
+	// Corresponds with GET /watches (the `ListWatches` operationId).
+	ListWatches(ctx context.Context, params *ListWatchesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateWatchWithBody Watch sites for changes
+	//
+	// As JSON, or as CSV with one site a line; what a CSV cannot say is given in the query then. The first
+	// round reports each page as `new`. A round asks once for each known page and ends there when it did not
+	// change. Charged is a unit per page reported new, changed or back.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /watches (the `CreateWatch` operationId).
+	CreateWatchWithBody(ctx context.Context, params *CreateWatchParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateWatch Watch sites for changes
+	//
+	// As JSON, or as CSV with one site a line; what a CSV cannot say is given in the query then. The first
+	// round reports each page as `new`. A round asks once for each known page and ends there when it did not
+	// change. Charged is a unit per page reported new, changed or back.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /watches (the `CreateWatch` operationId).
+	CreateWatch(ctx context.Context, params *CreateWatchParams, body CreateWatchJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteWatch End a watch and erase what it holds
+	//
+	// Corresponds with DELETE /watches/{id} (the `DeleteWatch` operationId).
+	DeleteWatch(ctx context.Context, id WatchID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetWatch One watch
+	//
+	// Corresponds with GET /watches/{id} (the `GetWatch` operationId).
+	GetWatch(ctx context.Context, id WatchID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ChangeWatchWithBody Pause, resume or change a watch
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /watches/{id} (the `ChangeWatch` operationId).
+	ChangeWatchWithBody(ctx context.Context, id WatchID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ChangeWatch Pause, resume or change a watch
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /watches/{id} (the `ChangeWatch` operationId).
+	ChangeWatch(ctx context.Context, id WatchID, body ChangeWatchJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListChanges Changes, oldest first
+	//
+	// Asking with a cursor acknowledges everything before it, which is erased then. What is not acknowledged stays, sealed, for 30 days.
+	//
+	// Corresponds with GET /watches/{id}/changes (the `ListChanges` operationId).
+	ListChanges(ctx context.Context, id WatchID, params *ListChangesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListRounds The rounds of a watch, newest first
+	//
+	// Corresponds with GET /watches/{id}/rounds (the `ListRounds` operationId).
+	ListRounds(ctx context.Context, id WatchID, params *ListRoundsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StartRound Start a round now
+	//
+	// Pace and window still hold.
+	//
+	// Corresponds with POST /watches/{id}/rounds (the `StartRound` operationId).
+	StartRound(ctx context.Context, id WatchID, params *StartRoundParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 }
 
 // GetAccount The account of this key
@@ -1037,6 +1968,48 @@ func (c *Client) RotateWebhookSecret(ctx context.Context, params *RotateWebhookS
 	return c.Client.Do(req)
 }
 
+// CreateBatchWithBody Read up to 100 pages
+//
+// Answers at once with a job, whose results are collected at `/jobs/{id}/results`. With
+// `Accept: application/x-ndjson` or `text/event-stream` the results come in this very answer, as they
+// are made. A URL given twice is read and charged once; each time it is given it gets a result.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /batch (the `CreateBatch` operationId).
+func (c *Client) CreateBatchWithBody(ctx context.Context, params *CreateBatchParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateBatchRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateBatch Read up to 100 pages
+//
+// Answers at once with a job, whose results are collected at `/jobs/{id}/results`. With
+// `Accept: application/x-ndjson` or `text/event-stream` the results come in this very answer, as they
+// are made. A URL given twice is read and charged once; each time it is given it gets a result.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /batch (the `CreateBatch` operationId).
+func (c *Client) CreateBatch(ctx context.Context, params *CreateBatchParams, body CreateBatchJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateBatchRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // CheckAsSite What would the bot do with this URL?
 //
 // For site operators: the same decision as `/policy`, without a key. robots.txt may be requested,
@@ -1072,11 +2045,153 @@ func (c *Client) GetBotAddresses(ctx context.Context, reqEditors ...RequestEdito
 	return c.Client.Do(req)
 }
 
+// CreateCrawlWithBody Read the pages of a site
+//
+// Starts at `url`, stays on its host (or, where it redirects within its registrable domain, on the
+// host it led to), follows links and sitemaps and obeys robots.txt. `max_pages` counts delivered pages. At most
+// 5 × max_pages + 50 requests are made. Answers as `/batch` does.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /crawl (the `CreateCrawl` operationId).
+func (c *Client) CreateCrawlWithBody(ctx context.Context, params *CreateCrawlParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateCrawlRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateCrawl Read the pages of a site
+//
+// Starts at `url`, stays on its host (or, where it redirects within its registrable domain, on the
+// host it led to), follows links and sitemaps and obeys robots.txt. `max_pages` counts delivered pages. At most
+// 5 × max_pages + 50 requests are made. Answers as `/batch` does.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /crawl (the `CreateCrawl` operationId).
+func (c *Client) CreateCrawl(ctx context.Context, params *CreateCrawlParams, body CreateCrawlJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateCrawlRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetLiveness Is the process alive?
 //
 // Corresponds with GET /healthz (the `GetLiveness` operationId).
 func (c *Client) GetLiveness(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetLivenessRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListJobs The account's jobs, newest first
+//
+// Corresponds with GET /jobs (the `ListJobs` operationId).
+func (c *Client) ListJobs(ctx context.Context, params *ListJobsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListJobsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteJob Cancel a job and erase what it holds
+//
+// A job that runs is cancelled. All its results and queued URLs are erased.
+//
+// Corresponds with DELETE /jobs/{id} (the `DeleteJob` operationId).
+func (c *Client) DeleteJob(ctx context.Context, id JobID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteJobRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetJob How a job stands
+//
+// Corresponds with GET /jobs/{id} (the `GetJob` operationId).
+func (c *Client) GetJob(ctx context.Context, id JobID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetJobRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListJobDeliveries What was sent to the job's webhook
+//
+// Corresponds with GET /jobs/{id}/deliveries (the `ListJobDeliveries` operationId).
+func (c *Client) ListJobDeliveries(ctx context.Context, id JobID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListJobDeliveriesRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StreamJobEvents Follow a job's results
+//
+// Server-Sent Events: `page` and `error` with a result each, whose `id` is its number, then `done` with
+// the job. `Last-Event-ID` resumes after that number and acknowledges everything up to it. When this
+// server stops, the stream ends with the event `resume`.
+//
+// Corresponds with GET /jobs/{id}/events (the `StreamJobEvents` operationId).
+func (c *Client) StreamJobEvents(ctx context.Context, id JobID, params *StreamJobEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStreamJobEventsRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetJobResults Collect a job's results
+//
+// Results in the order in which they were made. Asking with a `cursor` acknowledges everything up to
+// it, which is erased then. Without one the answer begins with the oldest result that was not
+// acknowledged, and acknowledges nothing. Ask with the key that made the job: they are sealed to it.
+//
+// Corresponds with GET /jobs/{id}/results (the `GetJobResults` operationId).
+func (c *Client) GetJobResults(ctx context.Context, id JobID, params *GetJobResultsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetJobResultsRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -1279,6 +2394,176 @@ func (c *Client) GetUsage(ctx context.Context, params *GetUsageParams, reqEditor
 	return c.Client.Do(req)
 }
 
+// ListWatches The account's watches, newest first
+//
+// Corresponds with GET /watches (the `ListWatches` operationId).
+func (c *Client) ListWatches(ctx context.Context, params *ListWatchesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListWatchesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateWatchWithBody Watch sites for changes
+//
+// As JSON, or as CSV with one site a line; what a CSV cannot say is given in the query then. The first
+// round reports each page as `new`. A round asks once for each known page and ends there when it did not
+// change. Charged is a unit per page reported new, changed or back.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /watches (the `CreateWatch` operationId).
+func (c *Client) CreateWatchWithBody(ctx context.Context, params *CreateWatchParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateWatchRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateWatch Watch sites for changes
+//
+// As JSON, or as CSV with one site a line; what a CSV cannot say is given in the query then. The first
+// round reports each page as `new`. A round asks once for each known page and ends there when it did not
+// change. Charged is a unit per page reported new, changed or back.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /watches (the `CreateWatch` operationId).
+func (c *Client) CreateWatch(ctx context.Context, params *CreateWatchParams, body CreateWatchJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateWatchRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteWatch End a watch and erase what it holds
+//
+// Corresponds with DELETE /watches/{id} (the `DeleteWatch` operationId).
+func (c *Client) DeleteWatch(ctx context.Context, id WatchID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteWatchRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetWatch One watch
+//
+// Corresponds with GET /watches/{id} (the `GetWatch` operationId).
+func (c *Client) GetWatch(ctx context.Context, id WatchID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetWatchRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ChangeWatchWithBody Pause, resume or change a watch
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /watches/{id} (the `ChangeWatch` operationId).
+func (c *Client) ChangeWatchWithBody(ctx context.Context, id WatchID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewChangeWatchRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ChangeWatch Pause, resume or change a watch
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /watches/{id} (the `ChangeWatch` operationId).
+func (c *Client) ChangeWatch(ctx context.Context, id WatchID, body ChangeWatchJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewChangeWatchRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListChanges Changes, oldest first
+//
+// Asking with a cursor acknowledges everything before it, which is erased then. What is not acknowledged stays, sealed, for 30 days.
+//
+// Corresponds with GET /watches/{id}/changes (the `ListChanges` operationId).
+func (c *Client) ListChanges(ctx context.Context, id WatchID, params *ListChangesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListChangesRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListRounds The rounds of a watch, newest first
+//
+// Corresponds with GET /watches/{id}/rounds (the `ListRounds` operationId).
+func (c *Client) ListRounds(ctx context.Context, id WatchID, params *ListRoundsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListRoundsRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StartRound Start a round now
+//
+// Pace and window still hold.
+//
+// Corresponds with POST /watches/{id}/rounds (the `StartRound` operationId).
+func (c *Client) StartRound(ctx context.Context, id WatchID, params *StartRoundParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStartRoundRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // NewGetAccountRequest constructs an http.Request for the GetAccount method
 func NewGetAccountRequest(server string) (*http.Request, error) {
 	var err error
@@ -1388,6 +2673,61 @@ func NewRotateWebhookSecretRequest(server string, params *RotateWebhookSecretPar
 	return req, nil
 }
 
+// NewCreateBatchRequest calls the generic CreateBatch builder with application/json body
+func NewCreateBatchRequest(server string, params *CreateBatchParams, body CreateBatchJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateBatchRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewCreateBatchRequestWithBody constructs an http.Request for the CreateBatch method, with any body, and a specified content type
+func NewCreateBatchRequestWithBody(server string, params *CreateBatchParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/batch")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewCheckAsSiteRequest constructs an http.Request for the CheckAsSite method
 func NewCheckAsSiteRequest(server string, params *CheckAsSiteParams) (*http.Request, error) {
 	var err error
@@ -1477,6 +2817,61 @@ func NewGetBotAddressesRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewCreateCrawlRequest calls the generic CreateCrawl builder with application/json body
+func NewCreateCrawlRequest(server string, params *CreateCrawlParams, body CreateCrawlJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateCrawlRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewCreateCrawlRequestWithBody constructs an http.Request for the CreateCrawl method, with any body, and a specified content type
+func NewCreateCrawlRequestWithBody(server string, params *CreateCrawlParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/crawl")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewGetLivenessRequest constructs an http.Request for the GetLiveness method
 func NewGetLivenessRequest(server string) (*http.Request, error) {
 	var err error
@@ -1494,6 +2889,308 @@ func NewGetLivenessRequest(server string) (*http.Request, error) {
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListJobsRequest constructs an http.Request for the ListJobs method
+func NewListJobsRequest(server string, params *ListJobsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/jobs")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteJobRequest constructs an http.Request for the DeleteJob method
+func NewDeleteJobRequest(server string, id JobID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/jobs/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetJobRequest constructs an http.Request for the GetJob method
+func NewGetJobRequest(server string, id JobID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/jobs/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListJobDeliveriesRequest constructs an http.Request for the ListJobDeliveries method
+func NewListJobDeliveriesRequest(server string, id JobID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/jobs/%s/deliveries", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewStreamJobEventsRequest constructs an http.Request for the StreamJobEvents method
+func NewStreamJobEventsRequest(server string, id JobID, params *StreamJobEventsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/jobs/%s/events", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.LastEventID != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Last-Event-ID", *params.LastEventID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Last-Event-ID", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetJobResultsRequest constructs an http.Request for the GetJobResults method
+func NewGetJobResultsRequest(server string, id JobID, params *GetJobResultsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/jobs/%s/results", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Wait != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "wait", *params.Wait, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
@@ -2076,6 +3773,18 @@ func NewGetUsageRequest(server string, params *GetUsageParams) (*http.Request, e
 
 		}
 
+		if params.GroupBy != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "group_by", *params.GroupBy, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if encoded := queryValues.Encode(); encoded != "" {
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
@@ -2085,6 +3794,524 @@ func NewGetUsageRequest(server string, params *GetUsageParams) (*http.Request, e
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListWatchesRequest constructs an http.Request for the ListWatches method
+func NewListWatchesRequest(server string, params *ListWatchesParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/watches")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCreateWatchRequest calls the generic CreateWatch builder with application/json body
+func NewCreateWatchRequest(server string, params *CreateWatchParams, body CreateWatchJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateWatchRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewCreateWatchRequestWithBody constructs an http.Request for the CreateWatch method, with any body, and a specified content type
+func NewCreateWatchRequestWithBody(server string, params *CreateWatchParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/watches")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Name != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "name", *params.Name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cron != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cron", *params.Cron, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.TimeZone != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "time_zone", *params.TimeZone, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.MaxPagesPerSite != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "max_pages_per_site", *params.MaxPagesPerSite, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.MaxUnits != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "max_units", *params.MaxUnits, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.WebhookUrl != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "webhook_url", *params.WebhookUrl, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewDeleteWatchRequest constructs an http.Request for the DeleteWatch method
+func NewDeleteWatchRequest(server string, id WatchID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/watches/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetWatchRequest constructs an http.Request for the GetWatch method
+func NewGetWatchRequest(server string, id WatchID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/watches/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewChangeWatchRequest calls the generic ChangeWatch builder with application/json body
+func NewChangeWatchRequest(server string, id WatchID, body ChangeWatchJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewChangeWatchRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewChangeWatchRequestWithBody constructs an http.Request for the ChangeWatch method, with any body, and a specified content type
+func NewChangeWatchRequestWithBody(server string, id WatchID, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/watches/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListChangesRequest constructs an http.Request for the ListChanges method
+func NewListChangesRequest(server string, id WatchID, params *ListChangesParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/watches/%s/changes", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListRoundsRequest constructs an http.Request for the ListRounds method
+func NewListRoundsRequest(server string, id WatchID, params *ListRoundsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/watches/%s/rounds", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewStartRoundRequest constructs an http.Request for the StartRound method
+func NewStartRoundRequest(server string, id WatchID, params *StartRoundParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/watches/%s/rounds", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -2168,6 +4395,28 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /account/webhook-secret (the `RotateWebhookSecret` operationId).
 	RotateWebhookSecretWithResponse(ctx context.Context, params *RotateWebhookSecretParams, reqEditors ...RequestEditorFn) (*RotateWebhookSecretResponse, error)
 
+	// CreateBatchWithBodyWithResponse Read up to 100 pages
+	//
+	// Answers at once with a job, whose results are collected at `/jobs/{id}/results`. With
+	// `Accept: application/x-ndjson` or `text/event-stream` the results come in this very answer, as they
+	// are made. A URL given twice is read and charged once; each time it is given it gets a result.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /batch (the `CreateBatch` operationId).
+	CreateBatchWithBodyWithResponse(ctx context.Context, params *CreateBatchParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateBatchResponse, error)
+
+	// CreateBatchWithResponse Read up to 100 pages
+	//
+	// Answers at once with a job, whose results are collected at `/jobs/{id}/results`. With
+	// `Accept: application/x-ndjson` or `text/event-stream` the results come in this very answer, as they
+	// are made. A URL given twice is read and charged once; each time it is given it gets a result.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /batch (the `CreateBatch` operationId).
+	CreateBatchWithResponse(ctx context.Context, params *CreateBatchParams, body CreateBatchJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateBatchResponse, error)
+
 	// CheckAsSiteWithResponse What would the bot do with this URL?
 	//
 	// For site operators: the same decision as `/policy`, without a key. robots.txt may be requested,
@@ -2187,12 +4436,86 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /bot/ips.json (the `GetBotAddresses` operationId).
 	GetBotAddressesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetBotAddressesResponse, error)
 
+	// CreateCrawlWithBodyWithResponse Read the pages of a site
+	//
+	// Starts at `url`, stays on its host (or, where it redirects within its registrable domain, on the
+	// host it led to), follows links and sitemaps and obeys robots.txt. `max_pages` counts delivered pages. At most
+	// 5 × max_pages + 50 requests are made. Answers as `/batch` does.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /crawl (the `CreateCrawl` operationId).
+	CreateCrawlWithBodyWithResponse(ctx context.Context, params *CreateCrawlParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateCrawlResponse, error)
+
+	// CreateCrawlWithResponse Read the pages of a site
+	//
+	// Starts at `url`, stays on its host (or, where it redirects within its registrable domain, on the
+	// host it led to), follows links and sitemaps and obeys robots.txt. `max_pages` counts delivered pages. At most
+	// 5 × max_pages + 50 requests are made. Answers as `/batch` does.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /crawl (the `CreateCrawl` operationId).
+	CreateCrawlWithResponse(ctx context.Context, params *CreateCrawlParams, body CreateCrawlJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateCrawlResponse, error)
+
 	// GetLivenessWithResponse Is the process alive?
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /healthz (the `GetLiveness` operationId).
 	GetLivenessWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetLivenessResponse, error)
+
+	// ListJobsWithResponse The account's jobs, newest first
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /jobs (the `ListJobs` operationId).
+	ListJobsWithResponse(ctx context.Context, params *ListJobsParams, reqEditors ...RequestEditorFn) (*ListJobsResponse, error)
+
+	// DeleteJobWithResponse Cancel a job and erase what it holds
+	//
+	// A job that runs is cancelled. All its results and queued URLs are erased.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /jobs/{id} (the `DeleteJob` operationId).
+	DeleteJobWithResponse(ctx context.Context, id JobID, reqEditors ...RequestEditorFn) (*DeleteJobResponse, error)
+
+	// GetJobWithResponse How a job stands
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /jobs/{id} (the `GetJob` operationId).
+	GetJobWithResponse(ctx context.Context, id JobID, reqEditors ...RequestEditorFn) (*GetJobResponse, error)
+
+	// ListJobDeliveriesWithResponse What was sent to the job's webhook
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /jobs/{id}/deliveries (the `ListJobDeliveries` operationId).
+	ListJobDeliveriesWithResponse(ctx context.Context, id JobID, reqEditors ...RequestEditorFn) (*ListJobDeliveriesResponse, error)
+
+	// StreamJobEventsWithResponse Follow a job's results
+	//
+	// Server-Sent Events: `page` and `error` with a result each, whose `id` is its number, then `done` with
+	// the job. `Last-Event-ID` resumes after that number and acknowledges everything up to it. When this
+	// server stops, the stream ends with the event `resume`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /jobs/{id}/events (the `StreamJobEvents` operationId).
+	StreamJobEventsWithResponse(ctx context.Context, id JobID, params *StreamJobEventsParams, reqEditors ...RequestEditorFn) (*StreamJobEventsResponse, error)
+
+	// GetJobResultsWithResponse Collect a job's results
+	//
+	// Results in the order in which they were made. Asking with a `cursor` acknowledges everything up to
+	// it, which is erased then. Without one the answer begins with the oldest result that was not
+	// acknowledged, and acknowledges nothing. Ask with the key that made the job: they are sealed to it.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /jobs/{id}/results (the `GetJobResults` operationId).
+	GetJobResultsWithResponse(ctx context.Context, id JobID, params *GetJobResultsParams, reqEditors ...RequestEditorFn) (*GetJobResultsResponse, error)
 
 	// ListKeysWithResponse The account's keys
 	//
@@ -2297,6 +4620,88 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /usage (the `GetUsage` operationId).
 	GetUsageWithResponse(ctx context.Context, params *GetUsageParams, reqEditors ...RequestEditorFn) (*GetUsageResponse, error)
+
+	// ListWatchesWithResponse The account's watches, newest first
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /watches (the `ListWatches` operationId).
+	ListWatchesWithResponse(ctx context.Context, params *ListWatchesParams, reqEditors ...RequestEditorFn) (*ListWatchesResponse, error)
+
+	// CreateWatchWithBodyWithResponse Watch sites for changes
+	//
+	// As JSON, or as CSV with one site a line; what a CSV cannot say is given in the query then. The first
+	// round reports each page as `new`. A round asks once for each known page and ends there when it did not
+	// change. Charged is a unit per page reported new, changed or back.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /watches (the `CreateWatch` operationId).
+	CreateWatchWithBodyWithResponse(ctx context.Context, params *CreateWatchParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateWatchResponse, error)
+
+	// CreateWatchWithResponse Watch sites for changes
+	//
+	// As JSON, or as CSV with one site a line; what a CSV cannot say is given in the query then. The first
+	// round reports each page as `new`. A round asks once for each known page and ends there when it did not
+	// change. Charged is a unit per page reported new, changed or back.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /watches (the `CreateWatch` operationId).
+	CreateWatchWithResponse(ctx context.Context, params *CreateWatchParams, body CreateWatchJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateWatchResponse, error)
+
+	// DeleteWatchWithResponse End a watch and erase what it holds
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /watches/{id} (the `DeleteWatch` operationId).
+	DeleteWatchWithResponse(ctx context.Context, id WatchID, reqEditors ...RequestEditorFn) (*DeleteWatchResponse, error)
+
+	// GetWatchWithResponse One watch
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /watches/{id} (the `GetWatch` operationId).
+	GetWatchWithResponse(ctx context.Context, id WatchID, reqEditors ...RequestEditorFn) (*GetWatchResponse, error)
+
+	// ChangeWatchWithBodyWithResponse Pause, resume or change a watch
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /watches/{id} (the `ChangeWatch` operationId).
+	ChangeWatchWithBodyWithResponse(ctx context.Context, id WatchID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChangeWatchResponse, error)
+
+	// ChangeWatchWithResponse Pause, resume or change a watch
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /watches/{id} (the `ChangeWatch` operationId).
+	ChangeWatchWithResponse(ctx context.Context, id WatchID, body ChangeWatchJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeWatchResponse, error)
+
+	// ListChangesWithResponse Changes, oldest first
+	//
+	// Asking with a cursor acknowledges everything before it, which is erased then. What is not acknowledged stays, sealed, for 30 days.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /watches/{id}/changes (the `ListChanges` operationId).
+	ListChangesWithResponse(ctx context.Context, id WatchID, params *ListChangesParams, reqEditors ...RequestEditorFn) (*ListChangesResponse, error)
+
+	// ListRoundsWithResponse The rounds of a watch, newest first
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /watches/{id}/rounds (the `ListRounds` operationId).
+	ListRoundsWithResponse(ctx context.Context, id WatchID, params *ListRoundsParams, reqEditors ...RequestEditorFn) (*ListRoundsResponse, error)
+
+	// StartRoundWithResponse Start a round now
+	//
+	// Pace and window still hold.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /watches/{id}/rounds (the `StartRound` operationId).
+	StartRoundWithResponse(ctx context.Context, id WatchID, params *StartRoundParams, reqEditors ...RequestEditorFn) (*StartRoundResponse, error)
 }
 
 // GetAccountResponse200Headers the declared response headers of an HTTP 200 response for GetAccount
@@ -2485,6 +4890,76 @@ func (r RotateWebhookSecretResponse) ContentType() string {
 	return ""
 }
 
+// CreateBatchResponse200Headers the declared response headers of an HTTP 200 response for CreateBatch
+type CreateBatchResponse200Headers struct {
+	XRequestId *string
+}
+
+// CreateBatchResponse202Headers the declared response headers of an HTTP 202 response for CreateBatch
+type CreateBatchResponse202Headers struct {
+	Location   *string
+	XRequestId *string
+}
+
+// CreateBatchResponseDefaultHeaders the declared response headers of an HTTP default response for CreateBatch
+type CreateBatchResponseDefaultHeaders struct {
+	XRequestId *string
+}
+
+type CreateBatchResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *JobMade
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *CreateBatchResponse200Headers
+	// Headers202 the parsed response headers for an HTTP 202 response
+	Headers202 *CreateBatchResponse202Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *CreateBatchResponseDefaultHeaders
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r CreateBatchResponse) GetJSON202() *JobMade {
+	return r.JSON202
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateBatchResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateBatchResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateBatchResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateBatchResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateBatchResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // CheckAsSiteResponse200Headers the declared response headers of an HTTP 200 response for CheckAsSite
 type CheckAsSiteResponse200Headers struct {
 	XRequestId *string
@@ -2602,6 +5077,76 @@ func (r GetBotAddressesResponse) ContentType() string {
 	return ""
 }
 
+// CreateCrawlResponse200Headers the declared response headers of an HTTP 200 response for CreateCrawl
+type CreateCrawlResponse200Headers struct {
+	XRequestId *string
+}
+
+// CreateCrawlResponse202Headers the declared response headers of an HTTP 202 response for CreateCrawl
+type CreateCrawlResponse202Headers struct {
+	Location   *string
+	XRequestId *string
+}
+
+// CreateCrawlResponseDefaultHeaders the declared response headers of an HTTP default response for CreateCrawl
+type CreateCrawlResponseDefaultHeaders struct {
+	XRequestId *string
+}
+
+type CreateCrawlResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *JobMade
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *CreateCrawlResponse200Headers
+	// Headers202 the parsed response headers for an HTTP 202 response
+	Headers202 *CreateCrawlResponse202Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *CreateCrawlResponseDefaultHeaders
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r CreateCrawlResponse) GetJSON202() *JobMade {
+	return r.JSON202
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateCrawlResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateCrawlResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateCrawlResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateCrawlResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateCrawlResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // GetLivenessResponseDefaultHeaders the declared response headers of an HTTP default response for GetLiveness
 type GetLivenessResponseDefaultHeaders struct {
 	XRequestId *string
@@ -2651,6 +5196,371 @@ func (r GetLivenessResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetLivenessResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListJobsResponse200Headers the declared response headers of an HTTP 200 response for ListJobs
+type ListJobsResponse200Headers struct {
+	XRequestId *string
+}
+
+// ListJobsResponseDefaultHeaders the declared response headers of an HTTP default response for ListJobs
+type ListJobsResponseDefaultHeaders struct {
+	XRequestId *string
+}
+
+type ListJobsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *JobList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListJobsResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListJobsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListJobsResponse) GetJSON200() *JobList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListJobsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListJobsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListJobsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListJobsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListJobsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DeleteJobResponse200Headers the declared response headers of an HTTP 200 response for DeleteJob
+type DeleteJobResponse200Headers struct {
+	XRequestId *string
+}
+
+// DeleteJobResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteJob
+type DeleteJobResponseDefaultHeaders struct {
+	XRequestId *string
+}
+
+type DeleteJobResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *JobShown
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *DeleteJobResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteJobResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DeleteJobResponse) GetJSON200() *JobShown {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteJobResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteJobResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteJobResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteJobResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteJobResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetJobResponse200Headers the declared response headers of an HTTP 200 response for GetJob
+type GetJobResponse200Headers struct {
+	XRequestId *string
+}
+
+// GetJobResponseDefaultHeaders the declared response headers of an HTTP default response for GetJob
+type GetJobResponseDefaultHeaders struct {
+	XRequestId *string
+}
+
+type GetJobResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *JobShown
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetJobResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetJobResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetJobResponse) GetJSON200() *JobShown {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetJobResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetJobResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetJobResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetJobResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetJobResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListJobDeliveriesResponse200Headers the declared response headers of an HTTP 200 response for ListJobDeliveries
+type ListJobDeliveriesResponse200Headers struct {
+	XRequestId *string
+}
+
+// ListJobDeliveriesResponseDefaultHeaders the declared response headers of an HTTP default response for ListJobDeliveries
+type ListJobDeliveriesResponseDefaultHeaders struct {
+	XRequestId *string
+}
+
+type ListJobDeliveriesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DeliveryList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListJobDeliveriesResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListJobDeliveriesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListJobDeliveriesResponse) GetJSON200() *DeliveryList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListJobDeliveriesResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListJobDeliveriesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListJobDeliveriesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListJobDeliveriesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListJobDeliveriesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// StreamJobEventsResponse200Headers the declared response headers of an HTTP 200 response for StreamJobEvents
+type StreamJobEventsResponse200Headers struct {
+	XRequestId *string
+}
+
+// StreamJobEventsResponseDefaultHeaders the declared response headers of an HTTP default response for StreamJobEvents
+type StreamJobEventsResponseDefaultHeaders struct {
+	XRequestId *string
+}
+
+type StreamJobEventsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *StreamJobEventsResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *StreamJobEventsResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r StreamJobEventsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r StreamJobEventsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r StreamJobEventsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r StreamJobEventsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r StreamJobEventsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetJobResultsResponse200Headers the declared response headers of an HTTP 200 response for GetJobResults
+type GetJobResultsResponse200Headers struct {
+	XRequestId *string
+}
+
+// GetJobResultsResponseDefaultHeaders the declared response headers of an HTTP default response for GetJobResults
+type GetJobResultsResponseDefaultHeaders struct {
+	XRequestId *string
+}
+
+type GetJobResultsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *JobResults
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetJobResultsResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetJobResultsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetJobResultsResponse) GetJSON200() *JobResults {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetJobResultsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetJobResultsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetJobResultsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetJobResultsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetJobResultsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -3146,6 +6056,495 @@ func (r GetUsageResponse) ContentType() string {
 	return ""
 }
 
+// ListWatchesResponse200Headers the declared response headers of an HTTP 200 response for ListWatches
+type ListWatchesResponse200Headers struct {
+	XRequestId *string
+}
+
+// ListWatchesResponseDefaultHeaders the declared response headers of an HTTP default response for ListWatches
+type ListWatchesResponseDefaultHeaders struct {
+	XRequestId *string
+}
+
+type ListWatchesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *WatchList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListWatchesResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListWatchesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListWatchesResponse) GetJSON200() *WatchList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListWatchesResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListWatchesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListWatchesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListWatchesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListWatchesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CreateWatchResponse201Headers the declared response headers of an HTTP 201 response for CreateWatch
+type CreateWatchResponse201Headers struct {
+	XRequestId *string
+}
+
+// CreateWatchResponseDefaultHeaders the declared response headers of an HTTP default response for CreateWatch
+type CreateWatchResponseDefaultHeaders struct {
+	XRequestId *string
+}
+
+type CreateWatchResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *WatchShown
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *CreateWatchResponse201Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *CreateWatchResponseDefaultHeaders
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateWatchResponse) GetJSON201() *WatchShown {
+	return r.JSON201
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateWatchResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateWatchResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateWatchResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateWatchResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateWatchResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DeleteWatchResponse204Headers the declared response headers of an HTTP 204 response for DeleteWatch
+type DeleteWatchResponse204Headers struct {
+	XRequestId *string
+}
+
+// DeleteWatchResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteWatch
+type DeleteWatchResponseDefaultHeaders struct {
+	XRequestId *string
+}
+
+type DeleteWatchResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers204 the parsed response headers for an HTTP 204 response
+	Headers204 *DeleteWatchResponse204Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteWatchResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteWatchResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteWatchResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteWatchResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteWatchResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteWatchResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetWatchResponse200Headers the declared response headers of an HTTP 200 response for GetWatch
+type GetWatchResponse200Headers struct {
+	XRequestId *string
+}
+
+// GetWatchResponseDefaultHeaders the declared response headers of an HTTP default response for GetWatch
+type GetWatchResponseDefaultHeaders struct {
+	XRequestId *string
+}
+
+type GetWatchResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *WatchShown
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetWatchResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetWatchResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetWatchResponse) GetJSON200() *WatchShown {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetWatchResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetWatchResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetWatchResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetWatchResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetWatchResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ChangeWatchResponse200Headers the declared response headers of an HTTP 200 response for ChangeWatch
+type ChangeWatchResponse200Headers struct {
+	XRequestId *string
+}
+
+// ChangeWatchResponseDefaultHeaders the declared response headers of an HTTP default response for ChangeWatch
+type ChangeWatchResponseDefaultHeaders struct {
+	XRequestId *string
+}
+
+type ChangeWatchResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *WatchShown
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ChangeWatchResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ChangeWatchResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ChangeWatchResponse) GetJSON200() *WatchShown {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ChangeWatchResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ChangeWatchResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ChangeWatchResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ChangeWatchResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ChangeWatchResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListChangesResponse200Headers the declared response headers of an HTTP 200 response for ListChanges
+type ListChangesResponse200Headers struct {
+	XRequestId *string
+}
+
+// ListChangesResponseDefaultHeaders the declared response headers of an HTTP default response for ListChanges
+type ListChangesResponseDefaultHeaders struct {
+	XRequestId *string
+}
+
+type ListChangesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ChangeList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListChangesResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListChangesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListChangesResponse) GetJSON200() *ChangeList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListChangesResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListChangesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListChangesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListChangesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListChangesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListRoundsResponse200Headers the declared response headers of an HTTP 200 response for ListRounds
+type ListRoundsResponse200Headers struct {
+	XRequestId *string
+}
+
+// ListRoundsResponseDefaultHeaders the declared response headers of an HTTP default response for ListRounds
+type ListRoundsResponseDefaultHeaders struct {
+	XRequestId *string
+}
+
+type ListRoundsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RoundList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListRoundsResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListRoundsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListRoundsResponse) GetJSON200() *RoundList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListRoundsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListRoundsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListRoundsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListRoundsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListRoundsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// StartRoundResponse202Headers the declared response headers of an HTTP 202 response for StartRound
+type StartRoundResponse202Headers struct {
+	XRequestId *string
+}
+
+// StartRoundResponseDefaultHeaders the declared response headers of an HTTP default response for StartRound
+type StartRoundResponseDefaultHeaders struct {
+	XRequestId *string
+}
+
+type StartRoundResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *Round
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers202 the parsed response headers for an HTTP 202 response
+	Headers202 *StartRoundResponse202Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *StartRoundResponseDefaultHeaders
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r StartRoundResponse) GetJSON202() *Round {
+	return r.JSON202
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r StartRoundResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r StartRoundResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r StartRoundResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r StartRoundResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r StartRoundResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // GetAccountWithResponse The account of this key
 //
 // Returns a wrapper object for the known response body format(s).
@@ -3204,6 +6603,40 @@ func (c *ClientWithResponses) RotateWebhookSecretWithResponse(ctx context.Contex
 	return ParseRotateWebhookSecretResponse(rsp)
 }
 
+// CreateBatchWithBodyWithResponse Read up to 100 pages
+//
+// Answers at once with a job, whose results are collected at `/jobs/{id}/results`. With
+// `Accept: application/x-ndjson` or `text/event-stream` the results come in this very answer, as they
+// are made. A URL given twice is read and charged once; each time it is given it gets a result.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /batch (the `CreateBatch` operationId).
+func (c *ClientWithResponses) CreateBatchWithBodyWithResponse(ctx context.Context, params *CreateBatchParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateBatchResponse, error) {
+	rsp, err := c.CreateBatchWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateBatchResponse(rsp)
+}
+
+// CreateBatchWithResponse Read up to 100 pages
+//
+// Answers at once with a job, whose results are collected at `/jobs/{id}/results`. With
+// `Accept: application/x-ndjson` or `text/event-stream` the results come in this very answer, as they
+// are made. A URL given twice is read and charged once; each time it is given it gets a result.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /batch (the `CreateBatch` operationId).
+func (c *ClientWithResponses) CreateBatchWithResponse(ctx context.Context, params *CreateBatchParams, body CreateBatchJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateBatchResponse, error) {
+	rsp, err := c.CreateBatch(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateBatchResponse(rsp)
+}
+
 // CheckAsSiteWithResponse What would the bot do with this URL?
 //
 // For site operators: the same decision as `/policy`, without a key. robots.txt may be requested,
@@ -3235,6 +6668,40 @@ func (c *ClientWithResponses) GetBotAddressesWithResponse(ctx context.Context, r
 	return ParseGetBotAddressesResponse(rsp)
 }
 
+// CreateCrawlWithBodyWithResponse Read the pages of a site
+//
+// Starts at `url`, stays on its host (or, where it redirects within its registrable domain, on the
+// host it led to), follows links and sitemaps and obeys robots.txt. `max_pages` counts delivered pages. At most
+// 5 × max_pages + 50 requests are made. Answers as `/batch` does.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /crawl (the `CreateCrawl` operationId).
+func (c *ClientWithResponses) CreateCrawlWithBodyWithResponse(ctx context.Context, params *CreateCrawlParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateCrawlResponse, error) {
+	rsp, err := c.CreateCrawlWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateCrawlResponse(rsp)
+}
+
+// CreateCrawlWithResponse Read the pages of a site
+//
+// Starts at `url`, stays on its host (or, where it redirects within its registrable domain, on the
+// host it led to), follows links and sitemaps and obeys robots.txt. `max_pages` counts delivered pages. At most
+// 5 × max_pages + 50 requests are made. Answers as `/batch` does.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /crawl (the `CreateCrawl` operationId).
+func (c *ClientWithResponses) CreateCrawlWithResponse(ctx context.Context, params *CreateCrawlParams, body CreateCrawlJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateCrawlResponse, error) {
+	rsp, err := c.CreateCrawl(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateCrawlResponse(rsp)
+}
+
 // GetLivenessWithResponse Is the process alive?
 //
 // Returns a wrapper object for the known response body format(s).
@@ -3246,6 +6713,94 @@ func (c *ClientWithResponses) GetLivenessWithResponse(ctx context.Context, reqEd
 		return nil, err
 	}
 	return ParseGetLivenessResponse(rsp)
+}
+
+// ListJobsWithResponse The account's jobs, newest first
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /jobs (the `ListJobs` operationId).
+func (c *ClientWithResponses) ListJobsWithResponse(ctx context.Context, params *ListJobsParams, reqEditors ...RequestEditorFn) (*ListJobsResponse, error) {
+	rsp, err := c.ListJobs(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListJobsResponse(rsp)
+}
+
+// DeleteJobWithResponse Cancel a job and erase what it holds
+//
+// A job that runs is cancelled. All its results and queued URLs are erased.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /jobs/{id} (the `DeleteJob` operationId).
+func (c *ClientWithResponses) DeleteJobWithResponse(ctx context.Context, id JobID, reqEditors ...RequestEditorFn) (*DeleteJobResponse, error) {
+	rsp, err := c.DeleteJob(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteJobResponse(rsp)
+}
+
+// GetJobWithResponse How a job stands
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /jobs/{id} (the `GetJob` operationId).
+func (c *ClientWithResponses) GetJobWithResponse(ctx context.Context, id JobID, reqEditors ...RequestEditorFn) (*GetJobResponse, error) {
+	rsp, err := c.GetJob(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetJobResponse(rsp)
+}
+
+// ListJobDeliveriesWithResponse What was sent to the job's webhook
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /jobs/{id}/deliveries (the `ListJobDeliveries` operationId).
+func (c *ClientWithResponses) ListJobDeliveriesWithResponse(ctx context.Context, id JobID, reqEditors ...RequestEditorFn) (*ListJobDeliveriesResponse, error) {
+	rsp, err := c.ListJobDeliveries(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListJobDeliveriesResponse(rsp)
+}
+
+// StreamJobEventsWithResponse Follow a job's results
+//
+// Server-Sent Events: `page` and `error` with a result each, whose `id` is its number, then `done` with
+// the job. `Last-Event-ID` resumes after that number and acknowledges everything up to it. When this
+// server stops, the stream ends with the event `resume`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /jobs/{id}/events (the `StreamJobEvents` operationId).
+func (c *ClientWithResponses) StreamJobEventsWithResponse(ctx context.Context, id JobID, params *StreamJobEventsParams, reqEditors ...RequestEditorFn) (*StreamJobEventsResponse, error) {
+	rsp, err := c.StreamJobEvents(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStreamJobEventsResponse(rsp)
+}
+
+// GetJobResultsWithResponse Collect a job's results
+//
+// Results in the order in which they were made. Asking with a `cursor` acknowledges everything up to
+// it, which is erased then. Without one the answer begins with the oldest result that was not
+// acknowledged, and acknowledges nothing. Ask with the key that made the job: they are sealed to it.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /jobs/{id}/results (the `GetJobResults` operationId).
+func (c *ClientWithResponses) GetJobResultsWithResponse(ctx context.Context, id JobID, params *GetJobResultsParams, reqEditors ...RequestEditorFn) (*GetJobResultsResponse, error) {
+	rsp, err := c.GetJobResults(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetJobResultsResponse(rsp)
 }
 
 // ListKeysWithResponse The account's keys
@@ -3410,6 +6965,148 @@ func (c *ClientWithResponses) GetUsageWithResponse(ctx context.Context, params *
 		return nil, err
 	}
 	return ParseGetUsageResponse(rsp)
+}
+
+// ListWatchesWithResponse The account's watches, newest first
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /watches (the `ListWatches` operationId).
+func (c *ClientWithResponses) ListWatchesWithResponse(ctx context.Context, params *ListWatchesParams, reqEditors ...RequestEditorFn) (*ListWatchesResponse, error) {
+	rsp, err := c.ListWatches(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListWatchesResponse(rsp)
+}
+
+// CreateWatchWithBodyWithResponse Watch sites for changes
+//
+// As JSON, or as CSV with one site a line; what a CSV cannot say is given in the query then. The first
+// round reports each page as `new`. A round asks once for each known page and ends there when it did not
+// change. Charged is a unit per page reported new, changed or back.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /watches (the `CreateWatch` operationId).
+func (c *ClientWithResponses) CreateWatchWithBodyWithResponse(ctx context.Context, params *CreateWatchParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateWatchResponse, error) {
+	rsp, err := c.CreateWatchWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateWatchResponse(rsp)
+}
+
+// CreateWatchWithResponse Watch sites for changes
+//
+// As JSON, or as CSV with one site a line; what a CSV cannot say is given in the query then. The first
+// round reports each page as `new`. A round asks once for each known page and ends there when it did not
+// change. Charged is a unit per page reported new, changed or back.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /watches (the `CreateWatch` operationId).
+func (c *ClientWithResponses) CreateWatchWithResponse(ctx context.Context, params *CreateWatchParams, body CreateWatchJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateWatchResponse, error) {
+	rsp, err := c.CreateWatch(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateWatchResponse(rsp)
+}
+
+// DeleteWatchWithResponse End a watch and erase what it holds
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /watches/{id} (the `DeleteWatch` operationId).
+func (c *ClientWithResponses) DeleteWatchWithResponse(ctx context.Context, id WatchID, reqEditors ...RequestEditorFn) (*DeleteWatchResponse, error) {
+	rsp, err := c.DeleteWatch(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteWatchResponse(rsp)
+}
+
+// GetWatchWithResponse One watch
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /watches/{id} (the `GetWatch` operationId).
+func (c *ClientWithResponses) GetWatchWithResponse(ctx context.Context, id WatchID, reqEditors ...RequestEditorFn) (*GetWatchResponse, error) {
+	rsp, err := c.GetWatch(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetWatchResponse(rsp)
+}
+
+// ChangeWatchWithBodyWithResponse Pause, resume or change a watch
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /watches/{id} (the `ChangeWatch` operationId).
+func (c *ClientWithResponses) ChangeWatchWithBodyWithResponse(ctx context.Context, id WatchID, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChangeWatchResponse, error) {
+	rsp, err := c.ChangeWatchWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseChangeWatchResponse(rsp)
+}
+
+// ChangeWatchWithResponse Pause, resume or change a watch
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /watches/{id} (the `ChangeWatch` operationId).
+func (c *ClientWithResponses) ChangeWatchWithResponse(ctx context.Context, id WatchID, body ChangeWatchJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeWatchResponse, error) {
+	rsp, err := c.ChangeWatch(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseChangeWatchResponse(rsp)
+}
+
+// ListChangesWithResponse Changes, oldest first
+//
+// Asking with a cursor acknowledges everything before it, which is erased then. What is not acknowledged stays, sealed, for 30 days.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /watches/{id}/changes (the `ListChanges` operationId).
+func (c *ClientWithResponses) ListChangesWithResponse(ctx context.Context, id WatchID, params *ListChangesParams, reqEditors ...RequestEditorFn) (*ListChangesResponse, error) {
+	rsp, err := c.ListChanges(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListChangesResponse(rsp)
+}
+
+// ListRoundsWithResponse The rounds of a watch, newest first
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /watches/{id}/rounds (the `ListRounds` operationId).
+func (c *ClientWithResponses) ListRoundsWithResponse(ctx context.Context, id WatchID, params *ListRoundsParams, reqEditors ...RequestEditorFn) (*ListRoundsResponse, error) {
+	rsp, err := c.ListRounds(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListRoundsResponse(rsp)
+}
+
+// StartRoundWithResponse Start a round now
+//
+// Pace and window still hold.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /watches/{id}/rounds (the `StartRound` operationId).
+func (c *ClientWithResponses) StartRoundWithResponse(ctx context.Context, id WatchID, params *StartRoundParams, reqEditors ...RequestEditorFn) (*StartRoundResponse, error) {
+	rsp, err := c.StartRound(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStartRoundResponse(rsp)
 }
 
 // ParseGetAccountResponse parses an HTTP response from a GetAccountWithResponse call
@@ -3580,6 +7277,79 @@ func ParseRotateWebhookSecretResponse(rsp *http.Response) (*RotateWebhookSecretR
 	return response, nil
 }
 
+// ParseCreateBatchResponse parses an HTTP response from a CreateBatchWithResponse call
+func ParseCreateBatchResponse(rsp *http.Response) (*CreateBatchResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateBatchResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest JobMade
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers CreateBatchResponse200Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 202:
+		var headers CreateBatchResponse202Headers
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Location = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers202 = &headers
+	case true:
+		var headers CreateBatchResponseDefaultHeaders
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseCheckAsSiteResponse parses an HTTP response from a CheckAsSiteWithResponse call
 func ParseCheckAsSiteResponse(rsp *http.Response) (*CheckAsSiteResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -3685,6 +7455,79 @@ func ParseGetBotAddressesResponse(rsp *http.Response) (*GetBotAddressesResponse,
 	return response, nil
 }
 
+// ParseCreateCrawlResponse parses an HTTP response from a CreateCrawlWithResponse call
+func ParseCreateCrawlResponse(rsp *http.Response) (*CreateCrawlResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateCrawlResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest JobMade
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers CreateCrawlResponse200Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 202:
+		var headers CreateCrawlResponse202Headers
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Location = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers202 = &headers
+	case true:
+		var headers CreateCrawlResponseDefaultHeaders
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseGetLivenessResponse parses an HTTP response from a GetLivenessWithResponse call
 func ParseGetLivenessResponse(rsp *http.Response) (*GetLivenessResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -3718,6 +7561,335 @@ func ParseGetLivenessResponse(rsp *http.Response) (*GetLivenessResponse, error) 
 	switch {
 	case true:
 		var headers GetLivenessResponseDefaultHeaders
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListJobsResponse parses an HTTP response from a ListJobsWithResponse call
+func ParseListJobsResponse(rsp *http.Response) (*ListJobsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListJobsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest JobList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListJobsResponse200Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers ListJobsResponseDefaultHeaders
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteJobResponse parses an HTTP response from a DeleteJobWithResponse call
+func ParseDeleteJobResponse(rsp *http.Response) (*DeleteJobResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteJobResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest JobShown
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers DeleteJobResponse200Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers DeleteJobResponseDefaultHeaders
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetJobResponse parses an HTTP response from a GetJobWithResponse call
+func ParseGetJobResponse(rsp *http.Response) (*GetJobResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetJobResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest JobShown
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetJobResponse200Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers GetJobResponseDefaultHeaders
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListJobDeliveriesResponse parses an HTTP response from a ListJobDeliveriesWithResponse call
+func ParseListJobDeliveriesResponse(rsp *http.Response) (*ListJobDeliveriesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListJobDeliveriesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DeliveryList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListJobDeliveriesResponse200Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers ListJobDeliveriesResponseDefaultHeaders
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseStreamJobEventsResponse parses an HTTP response from a StreamJobEventsWithResponse call
+func ParseStreamJobEventsResponse(rsp *http.Response) (*StreamJobEventsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &StreamJobEventsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers StreamJobEventsResponse200Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers StreamJobEventsResponseDefaultHeaders
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetJobResultsResponse parses an HTTP response from a GetJobResultsWithResponse call
+func ParseGetJobResultsResponse(rsp *http.Response) (*GetJobResultsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetJobResultsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest JobResults
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetJobResultsResponse200Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers GetJobResultsResponseDefaultHeaders
 		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -4178,6 +8350,450 @@ func ParseGetUsageResponse(rsp *http.Response) (*GetUsageResponse, error) {
 	return response, nil
 }
 
+// ParseListWatchesResponse parses an HTTP response from a ListWatchesWithResponse call
+func ParseListWatchesResponse(rsp *http.Response) (*ListWatchesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListWatchesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest WatchList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListWatchesResponse200Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers ListWatchesResponseDefaultHeaders
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCreateWatchResponse parses an HTTP response from a CreateWatchWithResponse call
+func ParseCreateWatchResponse(rsp *http.Response) (*CreateWatchResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateWatchResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest WatchShown
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 201:
+		var headers CreateWatchResponse201Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers201 = &headers
+	case true:
+		var headers CreateWatchResponseDefaultHeaders
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteWatchResponse parses an HTTP response from a DeleteWatchWithResponse call
+func ParseDeleteWatchResponse(rsp *http.Response) (*DeleteWatchResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteWatchResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		var headers DeleteWatchResponse204Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers204 = &headers
+	case true:
+		var headers DeleteWatchResponseDefaultHeaders
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetWatchResponse parses an HTTP response from a GetWatchWithResponse call
+func ParseGetWatchResponse(rsp *http.Response) (*GetWatchResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetWatchResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest WatchShown
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetWatchResponse200Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers GetWatchResponseDefaultHeaders
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseChangeWatchResponse parses an HTTP response from a ChangeWatchWithResponse call
+func ParseChangeWatchResponse(rsp *http.Response) (*ChangeWatchResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ChangeWatchResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest WatchShown
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ChangeWatchResponse200Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers ChangeWatchResponseDefaultHeaders
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListChangesResponse parses an HTTP response from a ListChangesWithResponse call
+func ParseListChangesResponse(rsp *http.Response) (*ListChangesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListChangesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ChangeList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListChangesResponse200Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers ListChangesResponseDefaultHeaders
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListRoundsResponse parses an HTTP response from a ListRoundsWithResponse call
+func ParseListRoundsResponse(rsp *http.Response) (*ListRoundsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListRoundsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RoundList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListRoundsResponse200Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers ListRoundsResponseDefaultHeaders
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseStartRoundResponse parses an HTTP response from a StartRoundWithResponse call
+func ParseStartRoundResponse(rsp *http.Response) (*StartRoundResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &StartRoundResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest Round
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 202:
+		var headers StartRoundResponse202Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers202 = &headers
+	case true:
+		var headers StartRoundResponseDefaultHeaders
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
 	// GetAccount The account of this key
@@ -4189,15 +8805,39 @@ type ServerInterface interface {
 	// RotateWebhookSecret Make a new webhook secret
 	// (POST /account/webhook-secret)
 	RotateWebhookSecret(ctx echo.Context, params RotateWebhookSecretParams) error
+	// CreateBatch Read up to 100 pages
+	// (POST /batch)
+	CreateBatch(ctx echo.Context, params CreateBatchParams) error
 	// CheckAsSite What would the bot do with this URL?
 	// (GET /bot/check)
 	CheckAsSite(ctx echo.Context, params CheckAsSiteParams) error
 	// GetBotAddresses The addresses the bot comes from
 	// (GET /bot/ips.json)
 	GetBotAddresses(ctx echo.Context) error
+	// CreateCrawl Read the pages of a site
+	// (POST /crawl)
+	CreateCrawl(ctx echo.Context, params CreateCrawlParams) error
 	// GetLiveness Is the process alive?
 	// (GET /healthz)
 	GetLiveness(ctx echo.Context) error
+	// ListJobs The account's jobs, newest first
+	// (GET /jobs)
+	ListJobs(ctx echo.Context, params ListJobsParams) error
+	// DeleteJob Cancel a job and erase what it holds
+	// (DELETE /jobs/{id})
+	DeleteJob(ctx echo.Context, id JobID) error
+	// GetJob How a job stands
+	// (GET /jobs/{id})
+	GetJob(ctx echo.Context, id JobID) error
+	// ListJobDeliveries What was sent to the job's webhook
+	// (GET /jobs/{id}/deliveries)
+	ListJobDeliveries(ctx echo.Context, id JobID) error
+	// StreamJobEvents Follow a job's results
+	// (GET /jobs/{id}/events)
+	StreamJobEvents(ctx echo.Context, id JobID, params StreamJobEventsParams) error
+	// GetJobResults Collect a job's results
+	// (GET /jobs/{id}/results)
+	GetJobResults(ctx echo.Context, id JobID, params GetJobResultsParams) error
 	// ListKeys The account's keys
 	// (GET /keys)
 	ListKeys(ctx echo.Context) error
@@ -4222,6 +8862,30 @@ type ServerInterface interface {
 	// GetUsage What was used and charged
 	// (GET /usage)
 	GetUsage(ctx echo.Context, params GetUsageParams) error
+	// ListWatches The account's watches, newest first
+	// (GET /watches)
+	ListWatches(ctx echo.Context, params ListWatchesParams) error
+	// CreateWatch Watch sites for changes
+	// (POST /watches)
+	CreateWatch(ctx echo.Context, params CreateWatchParams) error
+	// DeleteWatch End a watch and erase what it holds
+	// (DELETE /watches/{id})
+	DeleteWatch(ctx echo.Context, id WatchID) error
+	// GetWatch One watch
+	// (GET /watches/{id})
+	GetWatch(ctx echo.Context, id WatchID) error
+	// ChangeWatch Pause, resume or change a watch
+	// (PATCH /watches/{id})
+	ChangeWatch(ctx echo.Context, id WatchID) error
+	// ListChanges Changes, oldest first
+	// (GET /watches/{id}/changes)
+	ListChanges(ctx echo.Context, id WatchID, params ListChangesParams) error
+	// ListRounds The rounds of a watch, newest first
+	// (GET /watches/{id}/rounds)
+	ListRounds(ctx echo.Context, id WatchID, params ListRoundsParams) error
+	// StartRound Start a round now
+	// (POST /watches/{id}/rounds)
+	StartRound(ctx echo.Context, id WatchID, params StartRoundParams) error
 }
 
 // ServerInterfaceWrapper converts echo contexts to parameters.
@@ -4276,6 +8940,35 @@ func (w *ServerInterfaceWrapper) RotateWebhookSecret(ctx echo.Context) error {
 	return err
 }
 
+// CreateBatch converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateBatch(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateBatchParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateBatch(ctx, params)
+	return err
+}
+
 // CheckAsSite converts echo context to params.
 func (w *ServerInterfaceWrapper) CheckAsSite(ctx echo.Context) error {
 	var err error
@@ -4310,12 +9003,189 @@ func (w *ServerInterfaceWrapper) GetBotAddresses(ctx echo.Context) error {
 	return err
 }
 
+// CreateCrawl converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateCrawl(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateCrawlParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateCrawl(ctx, params)
+	return err
+}
+
 // GetLiveness converts echo context to params.
 func (w *ServerInterfaceWrapper) GetLiveness(ctx echo.Context) error {
 	var err error
 
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.GetLiveness(ctx)
+	return err
+}
+
+// ListJobs converts echo context to params.
+func (w *ServerInterfaceWrapper) ListJobs(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListJobsParams
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListJobs(ctx, params)
+	return err
+}
+
+// DeleteJob converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteJob(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id JobID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteJob(ctx, id)
+	return err
+}
+
+// GetJob converts echo context to params.
+func (w *ServerInterfaceWrapper) GetJob(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id JobID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetJob(ctx, id)
+	return err
+}
+
+// ListJobDeliveries converts echo context to params.
+func (w *ServerInterfaceWrapper) ListJobDeliveries(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id JobID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListJobDeliveries(ctx, id)
+	return err
+}
+
+// StreamJobEvents converts echo context to params.
+func (w *ServerInterfaceWrapper) StreamJobEvents(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id JobID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params StreamJobEventsParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Last-Event-ID" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Last-Event-ID")]; found {
+		var LastEventID string
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Last-Event-ID, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Last-Event-ID", valueList[0], &LastEventID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Last-Event-ID: %s", err))
+		}
+
+		params.LastEventID = &LastEventID
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.StreamJobEvents(ctx, id, params)
+	return err
+}
+
+// GetJobResults converts echo context to params.
+func (w *ServerInterfaceWrapper) GetJobResults(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id JobID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetJobResultsParams
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// ------------- Optional query parameter "wait" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "wait", ctx.QueryParams(), &params.Wait, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter wait: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetJobResults(ctx, id, params)
 	return err
 }
 
@@ -4598,8 +9468,258 @@ func (w *ServerInterfaceWrapper) GetUsage(ctx echo.Context) error {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
 	}
 
+	// ------------- Optional query parameter "group_by" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "group_by", ctx.QueryParams(), &params.GroupBy, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter group_by: %s", err))
+	}
+
 	// Invoke the callback with all the unmarshaled arguments
 	err = w.Handler.GetUsage(ctx, params)
+	return err
+}
+
+// ListWatches converts echo context to params.
+func (w *ServerInterfaceWrapper) ListWatches(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListWatchesParams
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListWatches(ctx, params)
+	return err
+}
+
+// CreateWatch converts echo context to params.
+func (w *ServerInterfaceWrapper) CreateWatch(ctx echo.Context) error {
+	var err error
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateWatchParams
+	// ------------- Optional query parameter "name" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "name", ctx.QueryParams(), &params.Name, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter name: %s", err))
+	}
+
+	// ------------- Optional query parameter "cron" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cron", ctx.QueryParams(), &params.Cron, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cron: %s", err))
+	}
+
+	// ------------- Optional query parameter "time_zone" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "time_zone", ctx.QueryParams(), &params.TimeZone, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter time_zone: %s", err))
+	}
+
+	// ------------- Optional query parameter "max_pages_per_site" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "max_pages_per_site", ctx.QueryParams(), &params.MaxPagesPerSite, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter max_pages_per_site: %s", err))
+	}
+
+	// ------------- Optional query parameter "max_units" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "max_units", ctx.QueryParams(), &params.MaxUnits, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter max_units: %s", err))
+	}
+
+	// ------------- Optional query parameter "webhook_url" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "webhook_url", ctx.QueryParams(), &params.WebhookUrl, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter webhook_url: %s", err))
+	}
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.CreateWatch(ctx, params)
+	return err
+}
+
+// DeleteWatch converts echo context to params.
+func (w *ServerInterfaceWrapper) DeleteWatch(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id WatchID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.DeleteWatch(ctx, id)
+	return err
+}
+
+// GetWatch converts echo context to params.
+func (w *ServerInterfaceWrapper) GetWatch(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id WatchID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.GetWatch(ctx, id)
+	return err
+}
+
+// ChangeWatch converts echo context to params.
+func (w *ServerInterfaceWrapper) ChangeWatch(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id WatchID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ChangeWatch(ctx, id)
+	return err
+}
+
+// ListChanges converts echo context to params.
+func (w *ServerInterfaceWrapper) ListChanges(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id WatchID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListChangesParams
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListChanges(ctx, id, params)
+	return err
+}
+
+// ListRounds converts echo context to params.
+func (w *ServerInterfaceWrapper) ListRounds(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id WatchID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListRoundsParams
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", ctx.QueryParams(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter cursor: %s", err))
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", ctx.QueryParams(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter limit: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListRounds(ctx, id, params)
+	return err
+}
+
+// StartRound converts echo context to params.
+func (w *ServerInterfaceWrapper) StartRound(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id WatchID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params StartRoundParams
+
+	headers := ctx.Request().Header
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Expected one value for Idempotency-Key, got %d", n))
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter Idempotency-Key: %s", err))
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.StartRound(ctx, id, params)
 	return err
 }
 
@@ -4652,6 +9772,22 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 
 	router.GET(options.BaseURL+"/read", wrapper.ReadPageByQuery, options.OperationMiddlewares["readPageByQuery"]...)
 	router.POST(options.BaseURL+"/read", wrapper.ReadPage, options.OperationMiddlewares["readPage"]...)
+	router.POST(options.BaseURL+"/batch", wrapper.CreateBatch, options.OperationMiddlewares["createBatch"]...)
+	router.POST(options.BaseURL+"/crawl", wrapper.CreateCrawl, options.OperationMiddlewares["createCrawl"]...)
+	router.GET(options.BaseURL+"/jobs", wrapper.ListJobs, options.OperationMiddlewares["listJobs"]...)
+	router.DELETE(options.BaseURL+"/jobs/:id", wrapper.DeleteJob, options.OperationMiddlewares["deleteJob"]...)
+	router.GET(options.BaseURL+"/jobs/:id", wrapper.GetJob, options.OperationMiddlewares["getJob"]...)
+	router.GET(options.BaseURL+"/jobs/:id/results", wrapper.GetJobResults, options.OperationMiddlewares["getJobResults"]...)
+	router.GET(options.BaseURL+"/jobs/:id/events", wrapper.StreamJobEvents, options.OperationMiddlewares["streamJobEvents"]...)
+	router.GET(options.BaseURL+"/jobs/:id/deliveries", wrapper.ListJobDeliveries, options.OperationMiddlewares["listJobDeliveries"]...)
+	router.GET(options.BaseURL+"/watches", wrapper.ListWatches, options.OperationMiddlewares["listWatches"]...)
+	router.POST(options.BaseURL+"/watches", wrapper.CreateWatch, options.OperationMiddlewares["createWatch"]...)
+	router.DELETE(options.BaseURL+"/watches/:id", wrapper.DeleteWatch, options.OperationMiddlewares["deleteWatch"]...)
+	router.GET(options.BaseURL+"/watches/:id", wrapper.GetWatch, options.OperationMiddlewares["getWatch"]...)
+	router.PATCH(options.BaseURL+"/watches/:id", wrapper.ChangeWatch, options.OperationMiddlewares["changeWatch"]...)
+	router.GET(options.BaseURL+"/watches/:id/changes", wrapper.ListChanges, options.OperationMiddlewares["listChanges"]...)
+	router.GET(options.BaseURL+"/watches/:id/rounds", wrapper.ListRounds, options.OperationMiddlewares["listRounds"]...)
+	router.POST(options.BaseURL+"/watches/:id/rounds", wrapper.StartRound, options.OperationMiddlewares["startRound"]...)
 	router.GET(options.BaseURL+"/policy", wrapper.DecidePolicy, options.OperationMiddlewares["decidePolicy"]...)
 	router.GET(options.BaseURL+"/usage", wrapper.GetUsage, options.OperationMiddlewares["getUsage"]...)
 	router.GET(options.BaseURL+"/account", wrapper.GetAccount, options.OperationMiddlewares["getAccount"]...)
@@ -4678,6 +9814,25 @@ type AccountShownJSONResponse struct {
 
 type HealthyJSONResponse Health
 
+type JobMadeResponseHeaders struct {
+	Location   *string
+	XRequestId *string
+}
+type JobMadeJSONResponse struct {
+	Body Job
+
+	Headers JobMadeResponseHeaders
+}
+
+type JobShownResponseHeaders struct {
+	XRequestId *string
+}
+type JobShownJSONResponse struct {
+	Body Job
+
+	Headers JobShownResponseHeaders
+}
+
 type PageReadResponseHeaders struct {
 	XRequestId *string
 }
@@ -4693,6 +9848,17 @@ type PageReadTextmarkdownResponse struct {
 	ContentLength int64
 }
 
+type PaymentPageResponseHeaders struct {
+	XRequestId *string
+}
+type PaymentPageJSONResponse struct {
+	Body struct {
+		Url string `json:"url"`
+	}
+
+	Headers PaymentPageResponseHeaders
+}
+
 type ProblemResponseHeaders struct {
 	XRequestId *string
 }
@@ -4700,6 +9866,54 @@ type ProblemApplicationProblemPlusJSONResponse struct {
 	Body Problem
 
 	Headers ProblemResponseHeaders
+}
+
+type ProblemForPeopleResponseHeaders struct {
+	XRequestId *string
+}
+type ProblemForPeopleApplicationProblemPlusJSONResponse struct {
+	Body Problem
+
+	Headers ProblemForPeopleResponseHeaders
+}
+type ProblemForPeopleTexthtmlResponse struct {
+	Body io.Reader
+
+	Headers       ProblemForPeopleResponseHeaders
+	ContentLength int64
+}
+
+type ResultStreamResponseHeaders struct {
+	XRequestId *string
+}
+type ResultStreamApplicationxNdjsonResponse struct {
+	Body io.Reader
+
+	Headers       ResultStreamResponseHeaders
+	ContentLength int64
+}
+type ResultStreamTexteventStreamResponse struct {
+	Body io.Reader
+
+	Headers       ResultStreamResponseHeaders
+	ContentLength int64
+}
+
+type ToPaymentPageResponseHeaders struct {
+	Location   *string
+	XRequestId *string
+}
+type ToPaymentPageResponse struct {
+	Headers ToPaymentPageResponseHeaders
+}
+
+type WatchShownResponseHeaders struct {
+	XRequestId *string
+}
+type WatchShownJSONResponse struct {
+	Body Watch
+
+	Headers WatchShownResponseHeaders
 }
 
 type GetAccountRequestObject struct {
@@ -4839,6 +10053,146 @@ func (response RotateWebhookSecretdefaultApplicationProblemPlusJSONResponse) Vis
 	return err
 }
 
+type CreateBatchRequestObject struct {
+	Params CreateBatchParams
+	Body   *CreateBatchJSONRequestBody
+}
+
+type CreateBatchResponseObject interface {
+	VisitCreateBatchResponse(w http.ResponseWriter) error
+}
+
+type CreateBatch200ApplicationxNdjsonResponse struct {
+	ResultStreamApplicationxNdjsonResponse
+}
+
+func (response CreateBatch200ApplicationxNdjsonResponse) VisitCreateBatchResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type CreateBatch200TexteventStreamResponse struct {
+	ResultStreamTexteventStreamResponse
+}
+
+func (response CreateBatch200TexteventStreamResponse) VisitCreateBatchResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/event-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type CreateBatch202JSONResponse struct{ JobMadeJSONResponse }
+
+func (response CreateBatch202JSONResponse) VisitCreateBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Location != nil {
+		w.Header().Set("Location", fmt.Sprint(*response.Headers.Location))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(202)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateBatchdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response CreateBatchdefaultApplicationProblemPlusJSONResponse) VisitCreateBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type CheckAsSiteRequestObject struct {
 	Params CheckAsSiteParams
 }
@@ -4958,6 +10312,146 @@ func (response GetBotAddressesdefaultApplicationProblemPlusJSONResponse) VisitGe
 	return err
 }
 
+type CreateCrawlRequestObject struct {
+	Params CreateCrawlParams
+	Body   *CreateCrawlJSONRequestBody
+}
+
+type CreateCrawlResponseObject interface {
+	VisitCreateCrawlResponse(w http.ResponseWriter) error
+}
+
+type CreateCrawl200ApplicationxNdjsonResponse struct {
+	ResultStreamApplicationxNdjsonResponse
+}
+
+func (response CreateCrawl200ApplicationxNdjsonResponse) VisitCreateCrawlResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type CreateCrawl200TexteventStreamResponse struct {
+	ResultStreamTexteventStreamResponse
+}
+
+func (response CreateCrawl200TexteventStreamResponse) VisitCreateCrawlResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/event-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type CreateCrawl202JSONResponse struct{ JobMadeJSONResponse }
+
+func (response CreateCrawl202JSONResponse) VisitCreateCrawlResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Location != nil {
+		w.Header().Set("Location", fmt.Sprint(*response.Headers.Location))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(202)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateCrawldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response CreateCrawldefaultApplicationProblemPlusJSONResponse) VisitCreateCrawlResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetLivenessRequestObject struct {
 }
 
@@ -4986,6 +10480,378 @@ type GetLivenessdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetLivenessdefaultApplicationProblemPlusJSONResponse) VisitGetLivenessResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListJobsRequestObject struct {
+	Params ListJobsParams
+}
+
+type ListJobsResponseObject interface {
+	VisitListJobsResponse(w http.ResponseWriter) error
+}
+
+type ListJobs200ResponseHeaders struct {
+	XRequestId *string
+}
+
+type ListJobs200JSONResponse struct {
+	Body    JobList
+	Headers ListJobs200ResponseHeaders
+}
+
+func (response ListJobs200JSONResponse) VisitListJobsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListJobsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListJobsdefaultApplicationProblemPlusJSONResponse) VisitListJobsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteJobRequestObject struct {
+	Id JobID `json:"id"`
+}
+
+type DeleteJobResponseObject interface {
+	VisitDeleteJobResponse(w http.ResponseWriter) error
+}
+
+type DeleteJob200JSONResponse struct{ JobShownJSONResponse }
+
+func (response DeleteJob200JSONResponse) VisitDeleteJobResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteJobdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteJobdefaultApplicationProblemPlusJSONResponse) VisitDeleteJobResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetJobRequestObject struct {
+	Id JobID `json:"id"`
+}
+
+type GetJobResponseObject interface {
+	VisitGetJobResponse(w http.ResponseWriter) error
+}
+
+type GetJob200JSONResponse struct{ JobShownJSONResponse }
+
+func (response GetJob200JSONResponse) VisitGetJobResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetJobdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetJobdefaultApplicationProblemPlusJSONResponse) VisitGetJobResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListJobDeliveriesRequestObject struct {
+	Id JobID `json:"id"`
+}
+
+type ListJobDeliveriesResponseObject interface {
+	VisitListJobDeliveriesResponse(w http.ResponseWriter) error
+}
+
+type ListJobDeliveries200ResponseHeaders struct {
+	XRequestId *string
+}
+
+type ListJobDeliveries200JSONResponse struct {
+	Body    DeliveryList
+	Headers ListJobDeliveries200ResponseHeaders
+}
+
+func (response ListJobDeliveries200JSONResponse) VisitListJobDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListJobDeliveriesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListJobDeliveriesdefaultApplicationProblemPlusJSONResponse) VisitListJobDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StreamJobEventsRequestObject struct {
+	Id     JobID `json:"id"`
+	Params StreamJobEventsParams
+}
+
+type StreamJobEventsResponseObject interface {
+	VisitStreamJobEventsResponse(w http.ResponseWriter) error
+}
+
+type StreamJobEvents200ApplicationxNdjsonResponse struct {
+	ResultStreamApplicationxNdjsonResponse
+}
+
+func (response StreamJobEvents200ApplicationxNdjsonResponse) VisitStreamJobEventsResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type StreamJobEvents200TexteventStreamResponse struct {
+	ResultStreamTexteventStreamResponse
+}
+
+func (response StreamJobEvents200TexteventStreamResponse) VisitStreamJobEventsResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/event-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type StreamJobEventsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response StreamJobEventsdefaultApplicationProblemPlusJSONResponse) VisitStreamJobEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetJobResultsRequestObject struct {
+	Id     JobID `json:"id"`
+	Params GetJobResultsParams
+}
+
+type GetJobResultsResponseObject interface {
+	VisitGetJobResultsResponse(w http.ResponseWriter) error
+}
+
+type GetJobResults200ResponseHeaders struct {
+	XRequestId *string
+}
+
+type GetJobResults200JSONResponse struct {
+	Body    JobResults
+	Headers GetJobResults200ResponseHeaders
+}
+
+func (response GetJobResults200JSONResponse) VisitGetJobResultsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetJobResultsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetJobResultsdefaultApplicationProblemPlusJSONResponse) VisitGetJobResultsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -5465,6 +11331,407 @@ func (response GetUsagedefaultApplicationProblemPlusJSONResponse) VisitGetUsageR
 	return err
 }
 
+type ListWatchesRequestObject struct {
+	Params ListWatchesParams
+}
+
+type ListWatchesResponseObject interface {
+	VisitListWatchesResponse(w http.ResponseWriter) error
+}
+
+type ListWatches200ResponseHeaders struct {
+	XRequestId *string
+}
+
+type ListWatches200JSONResponse struct {
+	Body    WatchList
+	Headers ListWatches200ResponseHeaders
+}
+
+func (response ListWatches200JSONResponse) VisitListWatchesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListWatchesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListWatchesdefaultApplicationProblemPlusJSONResponse) VisitListWatchesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateWatchRequestObject struct {
+	Params   CreateWatchParams
+	JSONBody *CreateWatchJSONRequestBody
+	Body     io.Reader
+}
+
+type CreateWatchResponseObject interface {
+	VisitCreateWatchResponse(w http.ResponseWriter) error
+}
+
+type CreateWatch201JSONResponse struct{ WatchShownJSONResponse }
+
+func (response CreateWatch201JSONResponse) VisitCreateWatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateWatchdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response CreateWatchdefaultApplicationProblemPlusJSONResponse) VisitCreateWatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteWatchRequestObject struct {
+	Id WatchID `json:"id"`
+}
+
+type DeleteWatchResponseObject interface {
+	VisitDeleteWatchResponse(w http.ResponseWriter) error
+}
+
+type DeleteWatch204ResponseHeaders struct {
+	XRequestId *string
+}
+
+type DeleteWatch204Response struct {
+	Headers DeleteWatch204ResponseHeaders
+}
+
+func (response DeleteWatch204Response) VisitDeleteWatchResponse(w http.ResponseWriter) error {
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteWatchdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteWatchdefaultApplicationProblemPlusJSONResponse) VisitDeleteWatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetWatchRequestObject struct {
+	Id WatchID `json:"id"`
+}
+
+type GetWatchResponseObject interface {
+	VisitGetWatchResponse(w http.ResponseWriter) error
+}
+
+type GetWatch200JSONResponse struct{ WatchShownJSONResponse }
+
+func (response GetWatch200JSONResponse) VisitGetWatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetWatchdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetWatchdefaultApplicationProblemPlusJSONResponse) VisitGetWatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ChangeWatchRequestObject struct {
+	Id   WatchID `json:"id"`
+	Body *ChangeWatchJSONRequestBody
+}
+
+type ChangeWatchResponseObject interface {
+	VisitChangeWatchResponse(w http.ResponseWriter) error
+}
+
+type ChangeWatch200JSONResponse struct{ WatchShownJSONResponse }
+
+func (response ChangeWatch200JSONResponse) VisitChangeWatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ChangeWatchdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ChangeWatchdefaultApplicationProblemPlusJSONResponse) VisitChangeWatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListChangesRequestObject struct {
+	Id     WatchID `json:"id"`
+	Params ListChangesParams
+}
+
+type ListChangesResponseObject interface {
+	VisitListChangesResponse(w http.ResponseWriter) error
+}
+
+type ListChanges200ResponseHeaders struct {
+	XRequestId *string
+}
+
+type ListChanges200JSONResponse struct {
+	Body    ChangeList
+	Headers ListChanges200ResponseHeaders
+}
+
+func (response ListChanges200JSONResponse) VisitListChangesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListChangesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListChangesdefaultApplicationProblemPlusJSONResponse) VisitListChangesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoundsRequestObject struct {
+	Id     WatchID `json:"id"`
+	Params ListRoundsParams
+}
+
+type ListRoundsResponseObject interface {
+	VisitListRoundsResponse(w http.ResponseWriter) error
+}
+
+type ListRounds200ResponseHeaders struct {
+	XRequestId *string
+}
+
+type ListRounds200JSONResponse struct {
+	Body    RoundList
+	Headers ListRounds200ResponseHeaders
+}
+
+func (response ListRounds200JSONResponse) VisitListRoundsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRoundsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListRoundsdefaultApplicationProblemPlusJSONResponse) VisitListRoundsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StartRoundRequestObject struct {
+	Id     WatchID `json:"id"`
+	Params StartRoundParams
+}
+
+type StartRoundResponseObject interface {
+	VisitStartRoundResponse(w http.ResponseWriter) error
+}
+
+type StartRound202ResponseHeaders struct {
+	XRequestId *string
+}
+
+type StartRound202JSONResponse struct {
+	Body    Round
+	Headers StartRound202ResponseHeaders
+}
+
+func (response StartRound202JSONResponse) VisitStartRoundResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(202)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StartRounddefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response StartRounddefaultApplicationProblemPlusJSONResponse) VisitStartRoundResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
 	// GetAccount The account of this key
@@ -5476,15 +11743,39 @@ type StrictServerInterface interface {
 	// RotateWebhookSecret Make a new webhook secret
 	// (POST /account/webhook-secret)
 	RotateWebhookSecret(ctx context.Context, request RotateWebhookSecretRequestObject) (RotateWebhookSecretResponseObject, error)
+	// CreateBatch Read up to 100 pages
+	// (POST /batch)
+	CreateBatch(ctx context.Context, request CreateBatchRequestObject) (CreateBatchResponseObject, error)
 	// CheckAsSite What would the bot do with this URL?
 	// (GET /bot/check)
 	CheckAsSite(ctx context.Context, request CheckAsSiteRequestObject) (CheckAsSiteResponseObject, error)
 	// GetBotAddresses The addresses the bot comes from
 	// (GET /bot/ips.json)
 	GetBotAddresses(ctx context.Context, request GetBotAddressesRequestObject) (GetBotAddressesResponseObject, error)
+	// CreateCrawl Read the pages of a site
+	// (POST /crawl)
+	CreateCrawl(ctx context.Context, request CreateCrawlRequestObject) (CreateCrawlResponseObject, error)
 	// GetLiveness Is the process alive?
 	// (GET /healthz)
 	GetLiveness(ctx context.Context, request GetLivenessRequestObject) (GetLivenessResponseObject, error)
+	// ListJobs The account's jobs, newest first
+	// (GET /jobs)
+	ListJobs(ctx context.Context, request ListJobsRequestObject) (ListJobsResponseObject, error)
+	// DeleteJob Cancel a job and erase what it holds
+	// (DELETE /jobs/{id})
+	DeleteJob(ctx context.Context, request DeleteJobRequestObject) (DeleteJobResponseObject, error)
+	// GetJob How a job stands
+	// (GET /jobs/{id})
+	GetJob(ctx context.Context, request GetJobRequestObject) (GetJobResponseObject, error)
+	// ListJobDeliveries What was sent to the job's webhook
+	// (GET /jobs/{id}/deliveries)
+	ListJobDeliveries(ctx context.Context, request ListJobDeliveriesRequestObject) (ListJobDeliveriesResponseObject, error)
+	// StreamJobEvents Follow a job's results
+	// (GET /jobs/{id}/events)
+	StreamJobEvents(ctx context.Context, request StreamJobEventsRequestObject) (StreamJobEventsResponseObject, error)
+	// GetJobResults Collect a job's results
+	// (GET /jobs/{id}/results)
+	GetJobResults(ctx context.Context, request GetJobResultsRequestObject) (GetJobResultsResponseObject, error)
 	// ListKeys The account's keys
 	// (GET /keys)
 	ListKeys(ctx context.Context, request ListKeysRequestObject) (ListKeysResponseObject, error)
@@ -5509,6 +11800,30 @@ type StrictServerInterface interface {
 	// GetUsage What was used and charged
 	// (GET /usage)
 	GetUsage(ctx context.Context, request GetUsageRequestObject) (GetUsageResponseObject, error)
+	// ListWatches The account's watches, newest first
+	// (GET /watches)
+	ListWatches(ctx context.Context, request ListWatchesRequestObject) (ListWatchesResponseObject, error)
+	// CreateWatch Watch sites for changes
+	// (POST /watches)
+	CreateWatch(ctx context.Context, request CreateWatchRequestObject) (CreateWatchResponseObject, error)
+	// DeleteWatch End a watch and erase what it holds
+	// (DELETE /watches/{id})
+	DeleteWatch(ctx context.Context, request DeleteWatchRequestObject) (DeleteWatchResponseObject, error)
+	// GetWatch One watch
+	// (GET /watches/{id})
+	GetWatch(ctx context.Context, request GetWatchRequestObject) (GetWatchResponseObject, error)
+	// ChangeWatch Pause, resume or change a watch
+	// (PATCH /watches/{id})
+	ChangeWatch(ctx context.Context, request ChangeWatchRequestObject) (ChangeWatchResponseObject, error)
+	// ListChanges Changes, oldest first
+	// (GET /watches/{id}/changes)
+	ListChanges(ctx context.Context, request ListChangesRequestObject) (ListChangesResponseObject, error)
+	// ListRounds The rounds of a watch, newest first
+	// (GET /watches/{id}/rounds)
+	ListRounds(ctx context.Context, request ListRoundsRequestObject) (ListRoundsResponseObject, error)
+	// StartRound Start a round now
+	// (POST /watches/{id}/rounds)
+	StartRound(ctx context.Context, request StartRoundRequestObject) (StartRoundResponseObject, error)
 }
 
 type StrictHandlerFunc func(ctx echo.Context, request any) (any, error)
@@ -5617,6 +11932,54 @@ func (sh *strictHandler) RotateWebhookSecret(ctx echo.Context, params RotateWebh
 	return nil
 }
 
+// CreateBatch operation middleware
+func (sh *strictHandler) CreateBatch(ctx echo.Context, params CreateBatchParams) error {
+	var request CreateBatchRequestObject
+
+	request.Params = params
+
+	var body CreateBatchJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateBatch(ctx.Request().Context(), request.(CreateBatchRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateBatch")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateBatchResponseObject); ok {
+		return validResponse.VisitCreateBatchResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // CheckAsSite operation middleware
 func (sh *strictHandler) CheckAsSite(ctx echo.Context, params CheckAsSiteParams) error {
 	var request CheckAsSiteRequestObject
@@ -5665,6 +12028,54 @@ func (sh *strictHandler) GetBotAddresses(ctx echo.Context) error {
 	return nil
 }
 
+// CreateCrawl operation middleware
+func (sh *strictHandler) CreateCrawl(ctx echo.Context, params CreateCrawlParams) error {
+	var request CreateCrawlRequestObject
+
+	request.Params = params
+
+	var body CreateCrawlJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateCrawl(ctx.Request().Context(), request.(CreateCrawlRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateCrawl")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateCrawlResponseObject); ok {
+		return validResponse.VisitCreateCrawlResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
 // GetLiveness operation middleware
 func (sh *strictHandler) GetLiveness(ctx echo.Context) error {
 	var request GetLivenessRequestObject
@@ -5682,6 +12093,158 @@ func (sh *strictHandler) GetLiveness(ctx echo.Context) error {
 		return err
 	} else if validResponse, ok := response.(GetLivenessResponseObject); ok {
 		return validResponse.VisitGetLivenessResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListJobs operation middleware
+func (sh *strictHandler) ListJobs(ctx echo.Context, params ListJobsParams) error {
+	var request ListJobsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListJobs(ctx.Request().Context(), request.(ListJobsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListJobs")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListJobsResponseObject); ok {
+		return validResponse.VisitListJobsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteJob operation middleware
+func (sh *strictHandler) DeleteJob(ctx echo.Context, id JobID) error {
+	var request DeleteJobRequestObject
+
+	request.Id = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteJob(ctx.Request().Context(), request.(DeleteJobRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteJob")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteJobResponseObject); ok {
+		return validResponse.VisitDeleteJobResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetJob operation middleware
+func (sh *strictHandler) GetJob(ctx echo.Context, id JobID) error {
+	var request GetJobRequestObject
+
+	request.Id = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetJob(ctx.Request().Context(), request.(GetJobRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetJob")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetJobResponseObject); ok {
+		return validResponse.VisitGetJobResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListJobDeliveries operation middleware
+func (sh *strictHandler) ListJobDeliveries(ctx echo.Context, id JobID) error {
+	var request ListJobDeliveriesRequestObject
+
+	request.Id = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListJobDeliveries(ctx.Request().Context(), request.(ListJobDeliveriesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListJobDeliveries")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListJobDeliveriesResponseObject); ok {
+		return validResponse.VisitListJobDeliveriesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// StreamJobEvents operation middleware
+func (sh *strictHandler) StreamJobEvents(ctx echo.Context, id JobID, params StreamJobEventsParams) error {
+	var request StreamJobEventsRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.StreamJobEvents(ctx.Request().Context(), request.(StreamJobEventsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "StreamJobEvents")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(StreamJobEventsResponseObject); ok {
+		return validResponse.VisitStreamJobEventsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetJobResults operation middleware
+func (sh *strictHandler) GetJobResults(ctx echo.Context, id JobID, params GetJobResultsParams) error {
+	var request GetJobResultsRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetJobResults(ctx.Request().Context(), request.(GetJobResultsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetJobResults")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetJobResultsResponseObject); ok {
+		return validResponse.VisitGetJobResultsResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}
@@ -5925,6 +12488,260 @@ func (sh *strictHandler) GetUsage(ctx echo.Context, params GetUsageParams) error
 		return err
 	} else if validResponse, ok := response.(GetUsageResponseObject); ok {
 		return validResponse.VisitGetUsageResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListWatches operation middleware
+func (sh *strictHandler) ListWatches(ctx echo.Context, params ListWatchesParams) error {
+	var request ListWatchesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListWatches(ctx.Request().Context(), request.(ListWatchesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListWatches")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListWatchesResponseObject); ok {
+		return validResponse.VisitListWatchesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// CreateWatch operation middleware
+func (sh *strictHandler) CreateWatch(ctx echo.Context, params CreateWatchParams) error {
+	var request CreateWatchRequestObject
+
+	request.Params = params
+	if strings.HasPrefix(ctx.Request().Header.Get("Content-Type"), "application/json") {
+		var body CreateWatchJSONRequestBody
+		var err error
+		if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+			// A request validator built on kin-openapi's openapi3filter with
+			// KeepValidatedValue leaves the value it validated on the body. Bind
+			// that value, matching member names exactly, so the handler receives
+			// what was validated instead of a second, case-insensitive decode.
+			// Otherwise bind only the request body, so that path and query
+			// parameters are not also bound into the body struct.
+			if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+				err = binder.BindBody(ctx, &body)
+			}
+		} else {
+			// A custom binder is installed on the Echo instance; defer to it
+			// entirely, since echo.Binder does not expose body-only binding and
+			// the binder may do more than decode (for example call ctx.Validate).
+			err = ctx.Bind(&body)
+		}
+		if err != nil {
+			return err
+		}
+		request.JSONBody = &body
+
+	}
+	if strings.HasPrefix(ctx.Request().Header.Get("Content-Type"), "text/csv") {
+		request.Body = ctx.Request().Body
+	}
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateWatch(ctx.Request().Context(), request.(CreateWatchRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateWatch")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(CreateWatchResponseObject); ok {
+		return validResponse.VisitCreateWatchResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// DeleteWatch operation middleware
+func (sh *strictHandler) DeleteWatch(ctx echo.Context, id WatchID) error {
+	var request DeleteWatchRequestObject
+
+	request.Id = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteWatch(ctx.Request().Context(), request.(DeleteWatchRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteWatch")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(DeleteWatchResponseObject); ok {
+		return validResponse.VisitDeleteWatchResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// GetWatch operation middleware
+func (sh *strictHandler) GetWatch(ctx echo.Context, id WatchID) error {
+	var request GetWatchRequestObject
+
+	request.Id = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetWatch(ctx.Request().Context(), request.(GetWatchRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetWatch")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(GetWatchResponseObject); ok {
+		return validResponse.VisitGetWatchResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ChangeWatch operation middleware
+func (sh *strictHandler) ChangeWatch(ctx echo.Context, id WatchID) error {
+	var request ChangeWatchRequestObject
+
+	request.Id = id
+
+	var body ChangeWatchJSONRequestBody
+	var err error
+	if binder, ok := ctx.Echo().Binder.(*echo.DefaultBinder); ok {
+		// A request validator built on kin-openapi's openapi3filter with
+		// KeepValidatedValue leaves the value it validated on the body. Bind
+		// that value, matching member names exactly, so the handler receives
+		// what was validated instead of a second, case-insensitive decode.
+		// Otherwise bind only the request body, so that path and query
+		// parameters are not also bound into the body struct.
+		if vb, ok := ctx.Request().Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+			err = binder.BindBody(ctx, &body)
+		}
+	} else {
+		// A custom binder is installed on the Echo instance; defer to it
+		// entirely, since echo.Binder does not expose body-only binding and
+		// the binder may do more than decode (for example call ctx.Validate).
+		err = ctx.Bind(&body)
+	}
+	if err != nil {
+		return err
+	}
+	request.Body = &body
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ChangeWatch(ctx.Request().Context(), request.(ChangeWatchRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ChangeWatch")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ChangeWatchResponseObject); ok {
+		return validResponse.VisitChangeWatchResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListChanges operation middleware
+func (sh *strictHandler) ListChanges(ctx echo.Context, id WatchID, params ListChangesParams) error {
+	var request ListChangesRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListChanges(ctx.Request().Context(), request.(ListChangesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListChanges")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListChangesResponseObject); ok {
+		return validResponse.VisitListChangesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListRounds operation middleware
+func (sh *strictHandler) ListRounds(ctx echo.Context, id WatchID, params ListRoundsParams) error {
+	var request ListRoundsRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListRounds(ctx.Request().Context(), request.(ListRoundsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListRounds")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListRoundsResponseObject); ok {
+		return validResponse.VisitListRoundsResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// StartRound operation middleware
+func (sh *strictHandler) StartRound(ctx echo.Context, id WatchID, params StartRoundParams) error {
+	var request StartRoundRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.StartRound(ctx.Request().Context(), request.(StartRoundRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "StartRound")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(StartRoundResponseObject); ok {
+		return validResponse.VisitStartRoundResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

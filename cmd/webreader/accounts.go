@@ -14,7 +14,7 @@ import (
 
 // accountCommands are the commands that work on the database: a field and a struct each.
 type accountCommands struct {
-	Accounts accountsCmd `cmd:"" help:"Create, list, suspend, resume and close accounts."`
+	Accounts accountsCmd `cmd:"" help:"Create, list, suspend, resume, credit and close accounts."`
 	Keys     keysCmd     `cmd:"" help:"Create, list and revoke API keys."`
 	Usage    usageCmd    `cmd:"" help:"Show what an account has read and been charged."`
 	Optout   optoutCmd   `cmd:"" help:"Keep away from a site, or go slower, at its operator's request."`
@@ -28,6 +28,7 @@ type accountsCmd struct {
 	List    accountsListCmd    `cmd:"" help:"List accounts, oldest first."`
 	Suspend accountsSuspendCmd `cmd:"" help:"Suspend an account: its keys are refused everywhere within seconds."`
 	Resume  accountsResumeCmd  `cmd:"" help:"Let a suspended account go on."`
+	Credit  accountsCreditCmd  `cmd:"" help:"Give units back to an account."`
 	Close   accountsCloseCmd   `cmd:"" help:"Close an account for good."`
 }
 
@@ -174,7 +175,7 @@ type accountsCloseCmd struct {
 
 // Help is shown by --help.
 func (accountsCloseCmd) Help() string {
-	return "The account's keys are revoked; its name, webhook and results are erased; the ledger stays.\n\n" +
+	return "The account's keys are revoked; its name, webhook and results are erased; its subscription ends; the ledger stays.\n\n" +
 		"Example:\n\n  webreader accounts close shop --yes"
 }
 

@@ -17,17 +17,18 @@ import (
 	"github.com/webreaderapi/webreader/billing"
 	"github.com/webreaderapi/webreader/handlers"
 	"github.com/webreaderapi/webreader/internal/fault"
+	"github.com/webreaderapi/webreader/internal/jobs"
 	"github.com/webreaderapi/webreader/internal/netguard"
 	"github.com/webreaderapi/webreader/internal/store"
 	"github.com/webreaderapi/webreader/internal/telemetry"
 	"github.com/webreaderapi/webreader/openapi"
 	"github.com/webreaderapi/webreader/policy"
-	"github.com/webreaderapi/webreader/reader/gate"
 )
 
 // serveCommands are the commands that run the server: a field and a struct each.
 type serveCommands struct {
 	Serve   serveCmd   `cmd:"" help:"Run the API, with its database beside it."`
+	Work    workCmd    `cmd:"" help:"Run workers only: they read what jobs have queued."`
 	Openapi openapiCmd `cmd:"" name:"openapi" help:"Print the API's document (OpenAPI 3.1)."`
 }
 
@@ -35,7 +36,11 @@ type serveCmd struct {
 	serverFlags
 	databaseFlags
 	engineFlags
+	workerFlags
+	NoWorkers bool `name:"no-workers" setting:"WEBREADER_NO_WORKERS" help:"Leave jobs to webreader work."`
 }
+
+const envNoWorkers = "WEBREADER_NO_WORKERS"
 
 // serverFlags are the settings of the API itself.
 type serverFlags struct {
@@ -70,9 +75,11 @@ type service struct {
 	store     *store.Store
 	api       *handlers.Server
 	metrics   *telemetry.Metrics
+	payments  *payments
 	public    net.Listener
 	admin     net.Listener
 	retention time.Duration
+	workers   *workers // nil where webreader work does it
 }
 
 // stopTime is how long running requests may take to finish once the process is asked to stop.
@@ -111,6 +118,9 @@ func newService(a *app) (_ *service, err error) {
 	if s.store, err = openStore(a.ctx, a.setting); err != nil {
 		return nil, err
 	}
+	if s.payments, err = newPayments(a.setting, s.store, s.log, s.metrics, config); err != nil {
+		return nil, err
+	}
 	if s.api, err = s.newAPI(a.setting, config, profile); err != nil {
 		return nil, err
 	}
@@ -125,14 +135,19 @@ func newService(a *app) (_ *service, err error) {
 }
 
 func (s *service) newAPI(setting func(string) string, config handlers.Config, profile *policy.Profile) (*handlers.Server, error) {
-	e, err := newEngine(setting, rooms{Clock: gate.SystemClock{}, Turns: s.store, Robots: s.store, OptOuts: s.store, Standings: s.store, Log: s.store})
+	e, err := newEngine(setting, storeRooms(s.store))
 	if err != nil {
 		return nil, err
+	}
+	if setting(envNoWorkers) != "true" {
+		if s.workers, err = newWorkers(setting, s.store, e, profile, s.log); err != nil {
+			return nil, err
+		}
 	}
 	config.Timeout = e.timeout
 	return handlers.New(config, handlers.Rooms{
 		Meter: billing.New(e.reader, s.store), Decider: e.gate,
-		Accounts: s.store, Usage: s.store, Idempotency: s.store, Profile: profile, Ready: s.store.Ping,
+		Accounts: s.store, Usage: s.store, Idempotency: s.store, Jobs: jobs.NewDesk(s.store, profile), Watches: s.store, WatchKick: s.workers.kick, PlainHook: plainHook(setting), Desk: s.payments.room(), Profile: profile, Ready: s.store.Ping,
 		Now: time.Now, Log: s.log, Metrics: s.metrics,
 	})
 }
@@ -253,6 +268,15 @@ func (s *service) run(ctx context.Context) error {
 	sweeping, stopSweeping := context.WithCancel(ctx)
 	swept := make(chan struct{})
 	go func() { defer close(swept); s.sweep(sweeping) }()
+	paid := make(chan struct{})
+	go func() { defer close(paid); s.payments.run(sweeping) }()
+	worked := make(chan struct{})
+	go func() {
+		defer close(worked)
+		if s.workers != nil {
+			s.workers.run(sweeping)
+		}
+	}()
 	debug.FreeOSMemory() // what reading settings, profiles and the document took is not needed again
 	s.log.Info("serving", "address", s.public.Addr().String(), "admin", s.admin.Addr().String())
 	var err error
@@ -264,6 +288,7 @@ func (s *service) run(ctx context.Context) error {
 	s.api.Drain()
 	stopSweeping()
 	<-swept
+	<-paid
 	stopping, done := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer done()
 	if slow := public.Shutdown(stopping); slow != nil {
@@ -271,6 +296,7 @@ func (s *service) run(ctx context.Context) error {
 		_ = public.Close()
 	}
 	_ = admin.Close()
+	<-worked
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
