@@ -18,6 +18,12 @@ func (w *writer) byClass(n dom.ID, class string) bool {
 		return true
 	}
 	tag := t.Tag(n)
+	if tag == atom.Span && hasToken(class, "sidenote", "marginnote", "footnote-content-inline") {
+		return w.sidenote(n)
+	}
+	if tag == atom.Label && hasToken(class, "margin-toggle", "sidenote-number", "sidenote-toggle", "footref") {
+		return true
+	}
 	if (strings.Contains(class, "num") || strings.Contains(class, "lin") || strings.Contains(class, "gutter") || strings.Contains(class, "gl")) && tag != atom.Pre && tag != atom.Code && w.gutter(n) {
 		return true
 	}

@@ -150,8 +150,13 @@ func (w *writer) pre(n dom.ID) {
 		return
 	}
 	w.endBlock()
-	w.scratch = w.codeText(w.scratch[:0], n, true)
-	w.fence(w.scratch, language(t, n))
+	code := editor(t, n)
+	w.scratch = w.codeText(w.scratch[:0], code, true)
+	lang := language(t, n)
+	if lang == "" && code != n {
+		lang = headLanguage(t, n, code)
+	}
+	w.fence(w.scratch, lang)
 }
 
 // fence writes a code block.
@@ -221,6 +226,10 @@ func trimCode(text []byte) []byte {
 // codeText appends the text below n as code: line ends kept when in lines, gutters and buttons gone.
 func (w *writer) codeText(out []byte, n dom.ID, lines bool) []byte {
 	t := w.t
+	w.numbered = 0
+	if lines {
+		w.numbered = numberedRows(t, n)
+	}
 	start := len(out)
 	owed := false // a line element has ended without a line end after it
 	line := start // where the last line element begins
@@ -300,7 +309,7 @@ func (w *writer) notCode(n dom.ID) bool {
 	case atom.Button, atom.Script, atom.Style, atom.Svg, atom.Textarea, atom.Select, atom.Template, atom.Input, atom.Noscript, atom.Img:
 		return true
 	}
-	if w.hidden(n) {
+	if w.hidden(n) || w.marksLine(n) || unselectable(t, n) {
 		return true
 	}
 	name := t.Name(n)
@@ -336,6 +345,12 @@ func (w *writer) languageLabel(n dom.ID) bool {
 		}
 	}
 	return false
+}
+
+// unselectable is true for a number that the page keeps out of what a person copies.
+func unselectable(t *dom.Tree, n dom.ID) bool {
+	style := t.Attr(n, "style")
+	return strings.Contains(style, "user-select:none") && digitsOnly(t, n) || strings.Contains(style, "user-select: none") && digitsOnly(t, n)
 }
 
 func copyClass(class string) bool {

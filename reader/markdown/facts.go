@@ -17,6 +17,7 @@ type facts struct {
 	blockLinks map[dom.ID]dom.ID // links around blocks, and the heading in them or 0
 	headLinks  map[dom.ID]int32  // headings that a link around them links
 	notes
+	labels  map[string]bool // of the notes, when some stand in the margin
 	inNotes int
 	grafts  int
 }
@@ -61,6 +62,9 @@ func learn(t *dom.Tree, keep dom.Set) facts {
 	if len(l.refs) > 0 {
 		f.findNotes(keep, l.refs)
 	}
+	if len(l.raised) > 0 {
+		f.findLoose(keep, l.raised)
+	}
 	return f
 }
 
@@ -72,6 +76,7 @@ type learner struct {
 	link   dom.ID
 	sup    int
 	refs   []noteRef
+	raised []dom.ID // numbers that are raised and no links
 }
 
 func (l *learner) enter(n dom.ID) bool {
@@ -101,6 +106,9 @@ func (l *learner) enter(n dom.ID) bool {
 		l.anchor(n)
 	case atom.Sup:
 		l.sup++
+		if l.link == 0 && len(l.raised) < mostLoose && raisedNumber(t, n) != "" && t.First(n, atom.A) == 0 {
+			l.raised = append(l.raised, n)
+		}
 	case atom.Table:
 		l.tables = append(l.tables, tableFacts{node: n})
 	}
@@ -213,7 +221,7 @@ func (f *tableFacts) kind(t *dom.Tree) tableKind {
 	if role == "presentation" || role == "none" || t.Attr(f.node, "datatable") == "0" {
 		return layoutTable
 	}
-	if f.cells == 0 {
+	if f.cells == 0 || hasToken(class, "ltx_equation", "ltx_equationgroup", "ltx_eqn_table", "ltx_eqn_align", "ltx_eqn_eqnarray", "ltx_eqn_gather") {
 		return layoutTable
 	}
 	if f.caption || role == "table" || role == "grid" || t.HasAttr(f.node, "summary") && f.heads > 0 || hasToken(class, "wikitable", "table-bordered", "table-striped", "datatable", "dataTable", "infobox") {

@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 
@@ -32,14 +33,60 @@ func (w *writer) image(n dom.ID) {
 	if tiny(t, n) || t.Attr(n, "aria-hidden") == "true" && alt == "" {
 		return
 	}
+	if twin := w.twin(n); twin != 0 {
+		if src := w.source(twin); src != "" {
+			if alt == "" {
+				alt = strings.TrimSpace(t.Attr(twin, "alt"))
+			}
+			w.putImage(src, alt)
+			return
+		}
+	}
 	w.putImage(w.source(n), alt)
+}
+
+// twin is the image in the noscript that stands beside n or, when n is only wrapped, beside its wrapper: the
+// one that a page means when n is but a small preview. 0 when there is none.
+func (w *writer) twin(n dom.ID) dom.ID {
+	t := w.t
+	for at, up := n, 0; up < 3; up++ {
+		seen := 0
+		for c := t.Next(at); c != 0 && seen < 6; c = t.Next(c) {
+			seen++
+			if t.Tag(c) == atom.Noscript {
+				if img := t.First(c, atom.Img); img != 0 && c != w.twinned && onlyImages(t, c) {
+					w.twinned = c
+					return img
+				}
+				return 0
+			}
+			if t.Kind(c) == dom.Text && strings.TrimSpace(t.Data(c)) != "" || t.Tag(c) == atom.Img && w.source(c) != "" {
+				return 0
+			}
+		}
+		if at = t.Parent(at); t.Tag(at) != atom.Div && t.Tag(at) != atom.Span && t.Tag(at) != atom.Picture || t.FirstChild(at) != t.LastChild(at) && up > 0 {
+			return 0
+		}
+	}
+	return 0
+}
+
+// enlarges is true when the link just before, around an image, leads to src itself.
+func (w *writer) enlarges(src string) bool {
+	if len(w.open) == 0 || w.inLink() {
+		return false
+	}
+	m := w.open[len(w.open)-1]
+	return m.kind == markLink && m.wide > 0 && w.targets[m.link-1].url == src && bytes.HasPrefix(w.buf[m.pos+m.wide:], []byte("!["))
 }
 
 func (w *writer) putImage(src, alt string) {
 	if src == "" {
 		return
 	}
-	w.lastImg = src
+	if w.enlarges(src) {
+		return
+	}
 	if w.o.Collect {
 		w.images = append(w.images, Image{URL: src, Alt: alt})
 	}
@@ -120,6 +167,11 @@ func (w *writer) source(n dom.ID) string {
 	if abs := w.bestOfSets(n); abs != "" {
 		return abs
 	}
+	if lazy := anyLazy(t, n); lazy != "" {
+		if abs := w.links.resolveHTTP(lazy); abs != "" {
+			return abs
+		}
+	}
 	if p := t.Parent(n); t.Tag(p) == atom.Picture {
 		for c := t.FirstChild(p); c != 0; c = t.Next(c) {
 			if t.Tag(c) == atom.Source {
@@ -152,6 +204,23 @@ func hasLazy(t *dom.Tree, n dom.ID) string {
 		}
 		for _, key := range lazySources {
 			if a.Key == key && !standIn(a.Val) && looksLikeURL(a.Val) {
+				return a.Val
+			}
+		}
+	}
+	return ""
+}
+
+// anyLazy is the address of an image in whatever attribute of its own a script keeps it.
+func anyLazy(t *dom.Tree, n dom.ID) string {
+	for _, a := range t.Attrs(n) {
+		if len(a.Key) < 6 || a.Key[:5] != "data-" || len(a.Val) > longestURL || standIn(a.Val) || !looksLikeURL(a.Val) {
+			continue
+		}
+		path, _, _ := strings.Cut(strings.TrimSpace(a.Val), "?")
+		if i := strings.LastIndexByte(path, '.'); i >= 0 && !strings.ContainsAny(path, " ,") && strings.Contains(path, "/") {
+			switch strings.ToLower(path[i+1:]) {
+			case "jpg", "jpeg", "png", "webp", "gif", "avif", "svg":
 				return a.Val
 			}
 		}
@@ -253,7 +322,7 @@ func (w *writer) noscript(n dom.ID) bool {
 	if c := t.FirstChild(n); w.keep.Has(n) && c != 0 && !onlyImages(t, n) {
 		return true
 	}
-	if w.imageBefore(n) {
+	if n == w.twinned || w.imageBefore(n) {
 		return false
 	}
 	seen := 0

@@ -226,6 +226,12 @@ var permalinks = []string{"headerlink", "header-anchor", "heading-anchor", "head
 func (w *writer) permalink(n dom.ID, href string) bool {
 	local := strings.Contains(href, "#")
 	if !local {
+		if w.heading > 0 {
+			switch strings.TrimSpace(shortText(w.t, n, 16)) {
+			case "🔗", "¶", "⚓", "§", "🔗\ufe0e":
+				return true
+			}
+		}
 		return false
 	}
 	class := w.t.Attr(n, "class")

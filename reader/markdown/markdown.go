@@ -85,5 +85,6 @@ func write(t *dom.Tree, keep dom.Set, o Options, plain bool) *writer {
 	w.out = make([]byte, 0, 4096)
 	w.walk(dom.Root)
 	w.flush()
+	w.writeSides()
 	return w
 }

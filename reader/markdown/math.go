@@ -298,7 +298,14 @@ func (w *writer) mathML(n dom.ID) {
 func (w *writer) mathImage(n dom.ID) bool {
 	t := w.t
 	alt, class := t.Attr(n, "alt"), t.Attr(n, "class")
-	if alt == "" || class == "" {
+	if alt == "" {
+		return false
+	}
+	if looksTeX(alt) {
+		w.putMath(alt, strings.HasPrefix(strings.TrimSpace(alt), `\begin{`) || strings.Contains(class, "display"))
+		return true
+	}
+	if class == "" {
 		return false
 	}
 	if hasToken(class, "mwe-math-fallback-image-inline", "mwe-math-fallback-image-display") {
@@ -318,6 +325,17 @@ func (w *writer) mathImage(n dom.ID) bool {
 	}
 	return false
 }
+
+// looksTeX is true for a description that only a formula has: commands with arguments in braces.
+func looksTeX(s string) bool {
+	i := strings.IndexByte(s, '\\')
+	if i < 0 || i+2 >= len(s) || !letter(s[i+1]) || !letter(s[i+2]) {
+		return false
+	}
+	return strings.Contains(s, "{") && wrapsAll("{"+s+"}")
+}
+
+func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 func (w *writer) findSiblingMath(n dom.ID) bool {
 	for c := w.t.Prev(n); c != 0; c = w.t.Prev(c) {

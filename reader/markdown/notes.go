@@ -77,7 +77,11 @@ func (f *facts) findNotes(keep dom.Set, refs []noteRef) {
 			continue
 		}
 		for _, key := range [...]string{"id", "name"} {
-			if id := f.t.Attr(n, key); id != "" && byID[id] != nil && found[id] == 0 && (key == "id" || f.t.Tag(n) == atom.A) {
+			id := f.t.Attr(n, key)
+			if id == "" && key == "name" {
+				id = f.wordNote(n)
+			}
+			if id != "" && byID[id] != nil && found[id] == 0 && (key == "id" || f.t.Tag(n) == atom.A) {
 				if def := f.noteOf(n, refs[byID[id][0]]); n > refs[byID[id][0]].node && def != 0 && f.defs[def] == "" && keep.Has(def) {
 					found[id] = def
 					f.defs[def] = "?"
@@ -157,10 +161,25 @@ func (f *facts) noteOf(n dom.ID, r noteRef) dom.ID {
 	switch {
 	case f.inNoteList(def), f.linksBack(def, r):
 		return def
-	case r.sure && f.saysNote(n, r):
+	case r.sure && f.saysNote(n, r), f.bearsNumber(n, def, r):
 		return def
 	}
 	return 0
+}
+
+// wordNote is the name that Word gives the start of a note, when all that is left of it is the link back.
+func (f *facts) wordNote(n dom.ID) string {
+	if f.t.Tag(n) != atom.A || f.t.HasAttr(n, "id") {
+		return ""
+	}
+	_, to, _ := strings.Cut(f.t.Attr(n, "href"), "#")
+	for _, p := range [...][2]string{{"_ftnref", "_ftn"}, {"_ednref", "_edn"}} {
+		if k, ok := strings.CutPrefix(to, p[0]); ok && k != "" {
+			f.backTo[to] = true
+			return p[1] + k
+		}
+	}
+	return ""
 }
 
 func holdsNote(tag atom.Atom) bool {
@@ -268,6 +287,9 @@ func (w *writer) noteDefinition(n dom.ID) bool {
 	label, ok := w.facts.defs[n]
 	if !ok || w.plain || w.cell != nil || w.heading > 0 {
 		return false
+	}
+	if k := len(w.lists); k > 0 && w.t.Tag(n) == atom.Li {
+		w.lists[k-1].next += w.lists[k-1].step
 	}
 	w.block(n)
 	w.pushFrame(n, frame{marker: "[^" + label + "]: ", indent: "    "})

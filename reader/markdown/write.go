@@ -50,10 +50,12 @@ type writer struct {
 	refs     map[string]int
 	pages    []Link
 	images   []Image
-	lastImg  string
+	twinned  dom.ID // the noscript whose image has been written
 	scratch  []byte
 	titled   bool // the first heading has been seen
 	spare    *table
+	numbered dom.ID // in the code being read: what holds its numbered lines
+	sides    []side // notes of the margin, to be written at the end
 	noteMark string // the number that a note's text may begin with
 }
 

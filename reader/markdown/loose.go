@@ -1,0 +1,269 @@
+package markdown
+
+import (
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/html/atom"
+
+	"github.com/webreaderapi/webreader/reader/dom"
+)
+
+// mostLoose bounds the raised numbers that are looked at.
+const mostLoose = 2000
+
+// raisedNumber is the number that the sup n is, or "".
+func raisedNumber(t *dom.Tree, n dom.ID) string {
+	s := strings.Trim(strings.TrimSpace(shortText(t, n, 8)), "[]()")
+	if v, err := strconv.Atoi(s); err != nil || v < 1 || v > 999 || s[0] == '0' || s[0] == '+' {
+		return ""
+	}
+	return s
+}
+
+// loose are the notes that no link leads to: numbers raised in the text, and the notes that begin
+// with them.
+type loose struct {
+	f     *facts
+	nums  map[dom.ID]string // references → their number
+	first map[string]dom.ID // number → its first reference
+	defs  map[string]dom.ID // number → the element of its note
+	order []dom.ID          // the references
+}
+
+// findLoose pairs the numbers raised in the text with notes below it.
+func (f *facts) findLoose(keep dom.Set, raised []dom.ID) {
+	l := loose{f: f, nums: map[dom.ID]string{}, first: map[string]dom.ID{}, defs: map[string]dom.ID{}}
+	begin := map[string]dom.ID{}
+	for _, n := range raised {
+		if f.refs[n] != "" {
+			continue
+		}
+		num := raisedNumber(f.t, n)
+		if def := f.startsBlock(n); def != 0 {
+			if l.first[num] != 0 && begin[num] == 0 && keep.Has(def) && f.defs[def] == "" {
+				begin[num] = def
+			}
+		} else if !f.isPower(n) {
+			l.nums[n] = num
+			l.order = append(l.order, n)
+			if l.first[num] == 0 {
+				l.first[num] = n
+			}
+		}
+	}
+	if len(l.order) == 0 {
+		return
+	}
+	l.takeBegun(begin)
+	l.takeLists(keep)
+	l.settle()
+}
+
+// takeBegun takes the paragraphs that begin with a number for notes when they are numbered from 1 on
+// and stand behind all of their references. Verses of a scripture are neither.
+func (l *loose) takeBegun(begin map[string]dom.ID) {
+	lowest := dom.ID(0)
+	for _, def := range begin {
+		if lowest == 0 || def < lowest {
+			lowest = def
+		}
+	}
+	for k := 1; k <= len(begin); k++ {
+		num := strconv.Itoa(k)
+		if begin[num] == 0 || l.first[num] > lowest {
+			return
+		}
+	}
+	for num, def := range begin {
+		l.defs[num] = def
+	}
+}
+
+// takeLists takes the items of numbered lists that say of themselves that they are notes.
+func (l *loose) takeLists(keep dom.Set) {
+	t := l.f.t
+	for n := dom.Root; n != 0; n = t.Following(n, dom.Root) {
+		if t.Tag(n) != atom.Ol || !keep.Has(n) || !l.f.notesList(n) {
+			continue
+		}
+		k := 1
+		if v, err := strconv.Atoi(t.Attr(n, "start")); err == nil {
+			k = v
+		}
+		for c := t.FirstChild(n); c != 0; c = t.Next(c) {
+			if t.Tag(c) != atom.Li {
+				continue
+			}
+			num := strconv.Itoa(k)
+			if l.first[num] != 0 && l.first[num] < c && l.defs[num] == 0 && keep.Has(c) && l.f.defs[c] == "" {
+				l.defs[num] = c
+			}
+			k++
+		}
+	}
+}
+
+func (l *loose) settle() {
+	f := l.f
+	used := map[string]bool{}
+	for _, label := range f.defs {
+		used[label] = true
+	}
+	if f.refs == nil {
+		f.refs, f.defs, f.marks, f.backTo = map[dom.ID]string{}, map[dom.ID]string{}, map[dom.ID]string{}, map[string]bool{}
+	}
+	for num, def := range l.defs {
+		if !used[num] {
+			f.defs[def], f.marks[def] = num, num
+		}
+	}
+	for _, n := range l.order {
+		if num := l.nums[n]; !used[num] && l.defs[num] != 0 {
+			f.refs[n] = num
+		}
+	}
+}
+
+// startsBlock is the paragraph or item that n is the first thing in, when more follows, or 0.
+func (f *facts) startsBlock(n dom.ID) dom.ID {
+	t := f.t
+	at := n
+	for range 4 {
+		for p := t.Prev(at); p != 0; p = t.Prev(p) {
+			if t.Kind(p) == dom.Text && strings.TrimSpace(t.Data(p)) != "" || t.FirstChild(p) != 0 || t.Tag(p) == atom.Br {
+				return 0
+			}
+		}
+		switch at = t.Parent(at); t.Tag(at) {
+		case atom.P, atom.Li, atom.Div:
+			if len(strings.TrimSpace(shortText(t, at, 40))) > 6 {
+				return at
+			}
+			return 0
+		case atom.B, atom.Strong, atom.I, atom.Em, atom.Span, atom.A, atom.Small, atom.Font:
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
+// isPower is true when what stands before n is a number, a variable or a unit.
+func (f *facts) isPower(n dom.ID) bool {
+	p := f.t.Prev(n)
+	if p == 0 {
+		return false
+	}
+	s := f.t.Text(p)
+	s = s[max(0, len(s)-8):]
+	word := s[strings.LastIndexAny(s, " \u00a0\n\t(0123456789/·")+1:]
+	switch word {
+	case "", "km", "cm", "mm", "dm", "ft", "mi", "yd", "in", "ha", "dam", "hm", "µm", "nm":
+		return s != "" && s[len(s)-1] != ' ' && s[len(s)-1] != '\n'
+	}
+	return len(word) == 1 && alnum(word[0])
+}
+
+var noteHeadings = []string{"footnotes", "footnote", "notes", "endnotes", "voetnoten", "voetnoot", "noten", "eindnoten", "lábjegyzet", "lábjegyzetek", "jegyzetek",
+	"fußnoten", "fussnoten", "anmerkungen", "notas", "note", "references", "references and notes", "notes and references"}
+
+// notesList is true for a list that its class, its place or the heading before it calls one of notes.
+func (f *facts) notesList(n dom.ID) bool {
+	t := f.t
+	if t.Tag(t.Parent(n)) == atom.Aside || f.inNoteList(n) {
+		return true
+	}
+	for at, up := n, 0; at != 0 && up < 3; at, up = t.Parent(at), up+1 {
+		if class := strings.ToLower(t.Attr(at, "class")); strings.Contains(class, "footnote") || strings.Contains(class, "endnote") {
+			return true
+		}
+	}
+	p := t.Prev(n)
+	for p != 0 && t.Kind(p) == dom.Text {
+		p = t.Prev(p)
+	}
+	if !isHeading(t.Tag(p)) {
+		return false
+	}
+	head := strings.ToLower(strings.Trim(strings.TrimSpace(shortText(t, p, 60)), ":."))
+	for _, h := range noteHeadings {
+		if head == h {
+			return true
+		}
+	}
+	return false
+}
+
+// bearsNumber is true when the element def, a paragraph or an item of a list, is numbered as the
+// reference that leads to n, which is def or stands at its start.
+func (f *facts) bearsNumber(n, def dom.ID, r noteRef) bool {
+	t := f.t
+	if v, err := strconv.Atoi(r.text); err != nil || v < 1 || v > 999 {
+		return false
+	}
+	tag := t.Tag(def)
+	if tag != atom.Li && tag != atom.P && tag != atom.Dd {
+		return false
+	}
+	if at := t.Following(def, def); n != def && n != at && n != t.Following(at, def) {
+		return false
+	}
+	text := strings.TrimLeft(shortText(t, def, 16), " \n\t[(\u00a0")
+	if rest, ok := strings.CutPrefix(text, r.text); ok && rest != "" && strings.IndexByte(".):]", rest[0]) >= 0 {
+		return true
+	}
+	if tag != atom.Li || t.Tag(t.Parent(def)) != atom.Ol || n == def {
+		return false
+	}
+	k := 1
+	for c := t.Prev(def); c != 0; c = t.Prev(c) {
+		if t.Tag(c) == atom.Li {
+			k++
+		}
+	}
+	return strconv.Itoa(k) == r.text
+}
+
+// sidenote keeps a note that stands in the middle of a sentence, for people to see in the margin, for
+// the end of the page.
+func (w *writer) sidenote(n dom.ID) bool {
+	if w.plain || len(w.sides) >= mostLoose {
+		w.space = true
+		return false
+	}
+	if w.facts.labels == nil {
+		w.facts.labels = map[string]bool{}
+		for _, label := range w.facts.defs {
+			w.facts.labels[label] = true
+		}
+	}
+	k := len(w.sides) + 1
+	for w.facts.labels[strconv.Itoa(k)] {
+		k++
+	}
+	label := strconv.Itoa(k)
+	w.facts.labels[label] = true
+	w.sides = append(w.sides, side{n, label})
+	w.putNoteRef(label)
+	return true
+}
+
+type side struct {
+	node  dom.ID
+	label string
+}
+
+// writeSides writes the notes of the margin.
+func (w *writer) writeSides() {
+	for i := 0; i < len(w.sides); i++ {
+		s := w.sides[i]
+		w.flush()
+		w.frames = append(w.frames, frame{marker: "[^" + s.label + "]: ", indent: "    "})
+		w.noteMark = s.label
+		w.walk(s.node)
+		w.noteMark = ""
+		w.flush()
+		w.popFrame()
+	}
+}
