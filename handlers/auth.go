@@ -6,6 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/webreaderapi/webreader/internal/fault"
+	"github.com/webreaderapi/webreader/internal/seal"
 )
 
 // authenticate finds the account behind the API key. It runs before the body is read.
@@ -22,6 +23,7 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		call := callOf(ctx)
 		call.principal = principal
+		call.identity = func() (seal.Identity, error) { return seal.NewIdentity(key) }
 		call.entry.Account, call.entry.Key = principal.Account, principal.Key
 		return next(c)
 	}

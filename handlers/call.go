@@ -9,6 +9,7 @@ import (
 
 	"github.com/webreaderapi/webreader/billing"
 	"github.com/webreaderapi/webreader/internal/fault"
+	"github.com/webreaderapi/webreader/internal/seal"
 	"github.com/webreaderapi/webreader/internal/telemetry"
 	"github.com/webreaderapi/webreader/policy"
 )
@@ -20,7 +21,9 @@ type call struct {
 	accept    string            // the header Accept
 	languages string            // the header Accept-Language
 	principal billing.Principal // zero without a key
-	entry     telemetry.Request // the log line, as it fills
+	// identity opens what is sealed to the key of this call. It lives as long as the call.
+	identity func() (seal.Identity, error)
+	entry    telemetry.Request // the log line, as it fills
 }
 
 type callKey struct{}

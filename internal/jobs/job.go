@@ -54,6 +54,7 @@ type Job struct {
 	Units                                  int64
 	CreatedAt, FinishedAt, ExpiresAt       time.Time
 	RequestID                              string
+	LastSeq                                int64 // of the results so far
 }
 
 // Over is true when the job has ended.

@@ -20,7 +20,7 @@ var _ jobs.Store = (*Store)(nil)
 
 // jobColumns are what a jobs.Job is made of, in the order of scanJob.
 const jobColumns = `id, account, api_key, kind, status, reason, total, delivered, blocked, refused, failed, unchanged, duplicate, skipped,
-	units, created_at, finished_at, expires_at, request`
+	units, created_at, finished_at, expires_at, request, next_seq - 1`
 
 func scanJob(row interface{ Scan(...any) error }) (jobs.Job, error) {
 	var j jobs.Job
@@ -28,7 +28,7 @@ func scanJob(row interface{ Scan(...any) error }) (jobs.Job, error) {
 	var finished, expires sql.NullInt64
 	c := &j.Counts
 	err := row.Scan(&j.ID, &j.Account, &j.Key, &j.Kind, &j.Status, &j.Reason, &j.Total, &c.Delivered, &c.Blocked, &c.Refused, &c.Failed,
-		&c.Unchanged, &c.Duplicate, &c.Skipped, &j.Units, &created, &finished, &expires, &j.RequestID)
+		&c.Unchanged, &c.Duplicate, &c.Skipped, &j.Units, &created, &finished, &expires, &j.RequestID, &j.LastSeq)
 	j.CreatedAt, j.FinishedAt, j.ExpiresAt = timeOf(created), timeOrZero(finished), timeOrZero(expires)
 	c.Pending = max(0, j.Total-c.Delivered-c.Blocked-c.Refused-c.Failed-c.Unchanged-c.Duplicate-c.Skipped)
 	return j, err
