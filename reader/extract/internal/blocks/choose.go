@@ -48,6 +48,7 @@ func Choose(p []float32, v *View) []bool {
 	for i := range p {
 		keep[i] = p[i] >= cut
 	}
+	v.files(p, keep)
 	for i := range p {
 		if keep[i] || i+1 == len(p) || !keep[i+1] {
 			continue
@@ -58,6 +59,7 @@ func Choose(p []float32, v *View) []bool {
 		keep[i] = alone || heads
 	}
 	v.withoutComments(keep)
+	v.withoutMenus(keep)
 	for i := range p {
 		if v.Blocks[i].Title && v.Blocks[i].Level == 1 {
 			keep[i] = false
@@ -87,5 +89,64 @@ func (v *View) withoutComments(keep []bool) {
 	}
 	for i := range keep {
 		keep[i] = keep[i] && !v.Blocks[i].Comment
+	}
+}
+
+// Menus are runs of at least so many links of few words at the edges of a page with running text.
+const (
+	menuLinks = 4
+	menuWords = 6
+	menuText  = 60 // words of running text that the rest must have
+)
+
+// withoutMenus drops the runs of bare links before the first and after the last running text.
+func (v *View) withoutMenus(keep []bool) {
+	first, last, text := len(keep), -1, int32(0)
+	for i, k := range keep {
+		if k && v.Blocks[i].Fluent {
+			first, last = min(first, i), i
+			text += v.Blocks[i].Words
+		}
+	}
+	if text < menuText {
+		return
+	}
+	v.dropLinks(keep, 0, first)
+	v.dropLinks(keep, last+1, len(keep))
+}
+
+// dropLinks drops the runs of bare links among the kept blocks from lo to hi.
+func (v *View) dropLinks(keep []bool, lo, hi int) {
+	run := 0
+	for i := lo; i <= hi; i++ {
+		if i < hi && v.Blocks[i].Link && v.Blocks[i].Words <= menuWords {
+			run++
+			continue
+		}
+		if run >= menuLinks {
+			for j := i - run; j < i; j++ {
+				keep[j] = false
+			}
+		}
+		run = 0
+	}
+}
+
+const (
+	leastFile = 0.04 // probability from which on a document right after the content is part of it
+	fileReach = 4    // blocks that may lie between
+)
+
+// files keeps the documents that are listed below the content.
+func (v *View) files(p []float32, keep []bool) {
+	last := -fileReach
+	for i := range keep {
+		b := &v.Blocks[i]
+		if !keep[i] && b.File && !b.Edge && p[i] >= leastFile && i-last <= fileReach {
+			keep[i] = true
+		}
+		if keep[i] {
+			last = i
+		}
 	}
 }

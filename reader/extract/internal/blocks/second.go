@@ -31,6 +31,9 @@ type Spot struct {
 	Title   bool
 	Comment bool // in a section of comments
 	Fluent  bool
+	Link    bool // all of it is links, and not to documents
+	File    bool // links to a document, or names one with its size
+	Edge    bool // in a menu, a footer or beside the content
 	Path    uint64
 }
 
@@ -90,8 +93,21 @@ func (p *Page) Fill(v *View) {
 		v.Boxes = append(v.Boxes, Box{e.First, e.Last, e.Up, e.Parent, e.Unit})
 	}
 	for i := range p.Blocks {
-		b := &p.Blocks[i]
-		v.Blocks = append(v.Blocks, Spot{b.Words, b.Box, b.Heading, b.Level, b.Title, p.Mark(i, commentGroup) > 0, b.Fluent(), b.Path})
+		v.Blocks = append(v.Blocks, p.spot(i))
+	}
+}
+
+func (p *Page) spot(i int) Spot {
+	b := &p.Blocks[i]
+	file := p.Mark(i, groups+markFile) > 0
+	return Spot{
+		Words: b.Words, Box: b.Box, Heading: b.Heading, Level: b.Level, Path: b.Path,
+		Title: b.Title, Fluent: b.Fluent(),
+		Comment: p.Mark(i, commentGroup) > 0,
+		Link:    b.Linked == b.Words && !file,
+		File:    file || b.Lex>>fileGroup&1 == 1 && b.Digits > 0 && b.Words <= 16,
+		Edge: p.Mark(i, groups+markNav) > 0 || p.Mark(i, groups+markFooter) > 0 || p.Mark(i, groups+markAside) > 0 ||
+			p.Mark(i, groups+markHeader) > 0,
 	}
 }
 

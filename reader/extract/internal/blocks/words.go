@@ -96,6 +96,7 @@ const (
 	groups    = 64 // room for classWords, a bit each
 	textGroup = 18
 
+	fileGroup    = 8 // the line of textWords about files
 	commentGroup = 5 // the line of classWords about comments
 )
 
