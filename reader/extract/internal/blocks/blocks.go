@@ -4,6 +4,7 @@ package blocks
 
 import (
 	"net/url"
+	"slices"
 
 	"golang.org/x/net/html/atom"
 
@@ -60,7 +61,7 @@ type Page struct {
 	// Hidden is how many parts of the page Prepare left out because a person would not see them.
 	Hidden int
 
-	marks   []uint16 // a row for each block: at which depth a tag or class word was last seen above it
+	marks   []uint8 // a row for each block: how many levels above it a tag or class word stands, noMark for none
 	said    map[uint64]uint8
 	hasBody bool
 	runs    map[uint64]int32 // runs of words read so far, by the block they came first in
@@ -122,7 +123,18 @@ func (p *Page) reset(t *dom.Tree, skip func(dom.ID) bool) {
 	p.Tree, p.skip = t, skip
 	p.Texts, p.Blocks, p.Elems, p.Media = p.Texts[:0], p.Blocks[:0], p.Elems[:0], p.Media[:0]
 	p.stack, p.depths, p.marks, p.feats = p.stack[:0], p.depths[:0], p.marks[:0], p.feats[:0]
+	p.Elems = slices.Grow(p.Elems, elements(t))
 	p.Words, p.Linked, p.Fluent, p.Facts = 0, 0, 0, Facts{}
+}
+
+// elements counts the elements with something below them.
+func elements(t *dom.Tree) (n int) {
+	for id := dom.Root; int(id) < t.Len(); id++ {
+		if t.FirstChild(id) != 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // walk is the state of one pass over the tree.
@@ -334,7 +346,7 @@ func (w *walk) begin() {
 		box = w.Elems[box].Parent
 	}
 	w.Blocks = append(w.Blocks, Block{Lo: int32(len(w.Texts)), Hi: int32(len(w.Texts)), Elem: top.elem, Box: box, Path: top.path, Level: top.head, Heading: -1})
-	w.marks = append(w.marks, w.depths[len(w.depths)-row:]...)
+	w.above(w.Elems[top.elem].Depth)
 	w.cur = int32(len(w.Blocks) - 1)
 }
 
@@ -474,11 +486,26 @@ func (b *Block) Fluent() bool {
 	return b.Words >= 10 && b.Linked*3 < b.Words && (b.Commas+b.Stops > 0)
 }
 
+// noMark stands for a mark that nothing above a block has, and ends the scale.
+const noMark = 40
+
+// above appends the marks above a block whose element is at depth.
+func (w *walk) above(depth int32) {
+	here, from := w.depths[len(w.depths)-row:], uint16(depth)+2
+	w.marks = slices.Grow(w.marks, row)
+	for _, d := range here {
+		if d == 0 {
+			w.marks = append(w.marks, noMark)
+		} else {
+			w.marks = append(w.marks, uint8(min(noMark-1, from-d)))
+		}
+	}
+}
+
 // Mark is how many levels above block i the mark m stands, 1 for the innermost; 0 for none.
 func (p *Page) Mark(i, m int) int {
-	d := int(p.marks[i*row+m])
-	if d == 0 {
-		return 0
+	if d := int(p.marks[i*row+m]); d != noMark {
+		return d
 	}
-	return int(p.Elems[p.Blocks[i].Elem].Depth) + 2 - d
+	return 0
 }

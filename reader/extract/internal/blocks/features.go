@@ -159,7 +159,7 @@ func (p *Page) Describe() []uint8 {
 	for i := range p.Blocks {
 		x := p.feats[i*Features : (i+1)*Features]
 		p.own(x[fOwn:], i)
-		p.markRow(x[fMarks:fMarks+row], i)
+		copy(x[fMarks:fMarks+row], p.marks[i*row:(i+1)*row])
 		p.levelRows(x[fLevels:], i)
 		p.repeats(x[fRepeat:], i)
 		p.place(x[fPlace:], i, before, heads, h1)
@@ -235,18 +235,6 @@ func (p *Page) nearRows(x []uint8, i int) {
 			b := &p.Blocks[j]
 			o[0], o[1], o[2], o[3], o[4] = own[0], own[1], own[15], own[6], own[20]
 			o[5] = flag(b.Path == p.Blocks[i].Path)<<1 | flag(b.Box == p.Blocks[i].Box)
-		}
-	}
-}
-
-func (p *Page) markRow(x []uint8, i int) {
-	marks := p.marks[i*row : (i+1)*row]
-	depth := uint16(p.Elems[p.Blocks[i].Elem].Depth) + 2
-	for m, d := range marks {
-		if d == 0 {
-			x[m] = 40
-		} else {
-			x[m] = uint8(min(39, depth-d))
 		}
 	}
 }
