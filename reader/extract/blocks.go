@@ -38,6 +38,7 @@ func TextBlocks(t *dom.Tree, c Content) []Block {
 		}
 	}
 	w.flush()
+	w.widen()
 	return w.blocks
 }
 
@@ -45,12 +46,23 @@ type blockWalk struct {
 	t      *dom.Tree
 	keep   dom.Set
 	blocks []Block
+	places []place // of the blocks
 	text   strings.Builder
+	linked int // bytes of text inside links
 	files  []string
 	kept   bool
-	ends   []dom.ID // of the block elements around the current node: the first node after each
+	open   []open // the block elements around the current node
+	link   dom.ID // the link around it, and the first node behind that
+	behind dom.ID
 	heads  []heading
 	head   dom.ID // the heading that is being read
+}
+
+// open is a block element whose end is not reached yet.
+type open struct {
+	id        dom.ID
+	end       dom.ID // the first node behind it
+	furniture bool   // it, or one around it, is furniture by its tag or role
 }
 
 type heading struct {
@@ -75,6 +87,9 @@ func (w *blockWalk) enter(n dom.ID) bool {
 	if w.t.HasAttr(n, "hidden") && !w.keep.Has(n) {
 		return false
 	}
+	if inlineTag(tag) && w.apart(n) {
+		w.text.WriteByte(' ')
+	}
 	switch {
 	case tag == atom.Br:
 		w.flush()
@@ -82,22 +97,44 @@ func (w *blockWalk) enter(n dom.ID) bool {
 		w.text.WriteByte(' ')
 	case !inlineTag(tag):
 		w.flush()
-		w.ends = append(w.ends, w.t.After(n, dom.Root))
+		w.open = append(w.open, open{n, w.t.After(n, dom.Root), w.around().furniture || w.furniture(n)})
 		if headingLevel(tag) > 0 {
 			w.head = n
 		}
 	case tag == atom.A:
-		w.link(n)
+		if w.t.Tag(w.t.Prev(n)) == atom.A {
+			w.flush() // links side by side are a list
+		}
+		w.link, w.behind = n, w.t.After(n, dom.Root)
+		w.document(n)
 	}
 	return true
 }
 
+// apart is true for an inline element that stands right behind another and has a class as that one
+// has: a label and its value, which only the style of the page sets apart.
+func (w *blockWalk) apart(n dom.ID) bool {
+	before := w.t.Prev(n)
+	return w.t.Kind(before) == dom.Element && inlineTag(w.t.Tag(before)) && w.t.HasAttr(n, "class") && w.t.HasAttr(before, "class")
+}
+
 // leave ends the block elements that n is not in any more.
 func (w *blockWalk) leave(n dom.ID) {
-	for len(w.ends) > 0 && w.ends[len(w.ends)-1] == n {
+	for len(w.open) > 0 && w.around().end == n {
 		w.flush()
-		w.ends = w.ends[:len(w.ends)-1]
+		w.open = w.open[:len(w.open)-1]
 	}
+	if w.behind == n {
+		w.link = 0
+	}
+}
+
+// around is the innermost block element around the current node.
+func (w *blockWalk) around() open {
+	if len(w.open) == 0 {
+		return open{}
+	}
+	return w.open[len(w.open)-1]
 }
 
 func (w *blockWalk) take(n dom.ID) {
@@ -107,10 +144,13 @@ func (w *blockWalk) take(n dom.ID) {
 	}
 	if w.text.Len() < 1<<16 {
 		w.text.WriteString(data)
+		if w.link != 0 {
+			w.linked += len(strings.TrimSpace(data))
+		}
 	}
 }
 
-func (w *blockWalk) link(n dom.ID) {
+func (w *blockWalk) document(n dom.ID) {
 	if href := w.t.Attr(n, "href"); len(w.files) < 16 {
 		if f := documentPath(href, w.t.HasAttr(n, "download")); f != "" {
 			w.files = append(w.files, f)
@@ -120,9 +160,9 @@ func (w *blockWalk) link(n dom.ID) {
 
 func (w *blockWalk) flush() {
 	text := strings.Join(strings.Fields(w.text.String()), " ")
-	files, kept, head := w.files, w.kept, w.head
+	files, kept, head, linked := w.files, w.kept, w.head, w.linked
 	w.text.Reset()
-	w.files, w.kept, w.head = nil, false, 0
+	w.files, w.kept, w.head, w.linked = nil, false, 0, 0
 	if text == "" && len(files) == 0 {
 		return
 	}
@@ -135,6 +175,8 @@ func (w *blockWalk) flush() {
 		b.Heading = w.path(head != 0)
 	}
 	w.blocks = append(w.blocks, b)
+	at := w.around()
+	w.places = append(w.places, place{at.id, at.furniture, linked*2 > len(text)})
 }
 
 func (w *blockWalk) path(isHeading bool) []string {
@@ -199,7 +241,7 @@ func inlineTag(tag atom.Atom) bool {
 func documentPath(href string, download bool) string {
 	href, _, _ = strings.Cut(href, "#")
 	path, query, _ := strings.Cut(href, "?")
-	path = withoutSession(path)
+	path = upToName(withoutSession(path))
 	if !download && !documentName(path) {
 		// A script that serves the document by name: download.aspx?file=x.pdf
 		for part := range strings.SplitSeq(query, "&") {
@@ -218,6 +260,16 @@ func withoutSession(path string) string {
 		parts[i], _, _ = strings.Cut(p, ";")
 	}
 	return strings.Join(parts, "/")
+}
+
+// upToName cuts off what follows the name of a document in a path: a view of it, a version.
+func upToName(path string) string {
+	for at := len(path); at > 0; at = strings.LastIndexByte(path[:at], '/') {
+		if documentName(path[:at]) {
+			return path[:at]
+		}
+	}
+	return path
 }
 
 func documentName(name string) bool {

@@ -212,6 +212,47 @@ func TestAnExcerptStaysWithinItsLimitAndAtWords(t *testing.T) {
 	}
 }
 
+func TestLinesThatOnlyCountOrTellTheTimeAreNoise(t *testing.T) {
+	noise := []string{
+		"Deze pagina is 212 keer bekeken", "Aantal weergaven: 157", "3412x gelezen", "12 gasten online", "Nog 12 dagen", "Wachttijd aan de balie: 8 minuten",
+		"Er zijn 3 wachtenden voor u", "24 resultaten gevonden", "90 mensen vonden dit nuttig, 6 niet", "Vandaag is het 3 mei 2027", "Het is nu 3 mei 2027, 14:05 uur",
+		"Megtekintések száma: 233", "Találatok: 41", "Olvasta: 12", "Az oldalt eddig 1 240 alkalommal nyitották meg", "Oldalainkat 45 vendég és 0 tag böngészi",
+		"Még 38 nap", "Jelenleg 4 ügyfél várakozik", "Ma 2026. november 30., hétfő van", "Ma 2026. november 30. hétfő, András, Andor napja van.", "17 találat",
+		"This page has been viewed 41 times", "1,204 views", "12 days left", "There are 7 people ahead of you", "Current waiting time: 9 minutes", "Posted 3 hours ago",
+	}
+	for _, s := range noise {
+		if !volatile(s) {
+			t.Errorf("%q is taken for content", s)
+		}
+	}
+	content := []string{
+		"Het feest moet minstens 150 bezoekers trekken.", "A rendezvényen legalább 100 látogató részvétele várható.", "Events must draw at least 150 visitors.",
+		"Vandaag sluit de regeling.", "Sluit op 3 mei 2027", "3 mei 2027", "Határidő: 2027. május 3.", "Maximaal € 2.500", "Binnen 12 dagen na het besluit", "A keret 12 000 000 Ft",
+		"Nieuw: vanaf vandaag 60% van de kosten", "Closes 3 May 2027", "Status: 2 rondes", "12 dagen", "Ma 2026. november 30. a beadás utolsó napja a cégeknek", "14:30",
+	}
+	for _, s := range content {
+		if volatile(s) {
+			t.Errorf("%q is taken for noise", s)
+		}
+	}
+}
+
+func TestACountInsideALineOfContentIsNoise(t *testing.T) {
+	pairs := [][2]string{
+		{"Begroting (PDF, 120 kB) (12 keer gedownload)", "Begroting (PDF, 120 kB) (14 keer gedownload)"},
+		{"Adatlap (DOCX, 48 kB) letöltések: 12", "Adatlap (DOCX, 48 kB) letöltések: 1 233"},
+		{"Bid form (PDF, 40 kB) downloaded 9 times", "Bid form (PDF, 40 kB) downloaded 10 times"},
+	}
+	for _, p := range pairs {
+		if got := visits(t, page(p[0]), page(p[1])).Kind; got != Unchanged {
+			t.Errorf("%q to %q: %s", p[0], p[1], got)
+		}
+		if got := visits(t, page(p[0]), page(strings.Replace(p[1], "(", "II (", 1), p[1]+" nieuw")).Kind; got != Changed {
+			t.Errorf("%q: a real change is not seen", p[0])
+		}
+	}
+}
+
 func FuzzPersonalData(f *testing.F) {
 	f.Add("Bel 06 12 34 56 97 of mail jan@site.example", "of")
 	f.Add("++((12/34-", "1")

@@ -1,6 +1,7 @@
 package change
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -35,7 +36,7 @@ func (d *Detector) print(blocks []extract.Block) visit {
 			continue
 		}
 		for _, text := range sentences(b.Text) {
-			if plain := letters(text); plain != "" && !volatile(text) {
+			if plain := letters(lasting(text)); plain != "" && !volatile(text) {
 				v.add(d, plain, kept, text, b)
 			}
 		}
@@ -192,11 +193,15 @@ func (d *Detector) passages(r *Report, units []textUnit, isNew []bool, kind stri
 			j++
 		}
 		e := Excerpt(units[i].owner.Text, units[i].text, d.o.ExcerptChars)
-		if e != "" && (len(r.Passages) == 0 || r.Passages[len(r.Passages)-1].Excerpt != e) {
+		if e != "" && !quoted(r.Passages, e) {
 			r.Passages = append(r.Passages, Passage{Heading: headings(units[i].owner.Heading), Kind: kind, Excerpt: e})
 		}
 		i = j
 	}
+}
+
+func quoted(passages []Passage, excerpt string) bool {
+	return slices.ContainsFunc(passages, func(p Passage) bool { return p.Excerpt == excerpt })
 }
 
 func headings(path []string) []string {

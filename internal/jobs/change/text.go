@@ -1,7 +1,6 @@
 package change
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -82,23 +81,6 @@ func windows(clause string) []string {
 	}
 	return append(parts, strings.TrimSpace(clause[from:]))
 }
-
-// volatile is true for a short line that counts visits or tells today's date or the time: furniture
-// that stands inside the content.
-func volatile(text string) bool {
-	return utf8.RuneCountInString(text) <= 140 && (counter.MatchString(text) || clock.MatchString(text))
-}
-
-var (
-	counter = regexp.MustCompile(`(?i)(\d[\d.,\s]*\s*(keer|maal|x|×)\s+(bekeken|gelezen|bezocht|gedeeld|gedownload|geopend))|` +
-		`(\d[\d.,\s]*\s*(views?|visits?|visitors|page ?views|reads|hits|shares|likes|weergaven|bezoekers|bezoeken|lezers|megtekintés\w*|látogató\w*|látogatás\w*|olvasás\w*|letöltés\w*)\b)|` +
-		`(\b(viewed|visited|read|shared)\b.{0,20}\d[\d.,\s]*\s*times)|(\d[\d.,\s]*\s*alkalommal\b.{0,40}(meg|nyit|olvas|tekint|látogat))|` +
-		`((views|hits|page views|weergaven|bekeken|aantal keer bekeken|megtekintések( száma)?|megtekintve|látogatók|olvasta|olvasottság)\s*:?\s*\d)|` +
-		`(\d[\d.,\s]*\s*(users?|visitors?|guests?|bezoekers?|vendég\w*)\s+(are |is |zijn |nu )?online)`)
-	clock = regexp.MustCompile(`(?i)^(het is (vandaag|nu)|vandaag( is het)?\b|today( is)?\b|it is now|nu:|huidige (tijd|datum)|current (time|date)|` +
-		`(a )?mai (nap|dátum)|ma\b[^.]{0,12}\d{4}|pontos idő|aktuális (idő|dátum)|server ?time|generated (at|on|in)|gegenereerd (op|om|in)|page generated)[^.!?]{0,60}\d|` +
-		`^\d{1,2}:\d{2}:\d{2}$`)
-)
 
 // Excerpt quotes the unit with as much of its block around it as fits into most characters, at
 // words' borders, without personal data.

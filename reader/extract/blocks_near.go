@@ -1,0 +1,122 @@
+package extract
+
+import (
+	"strings"
+
+	"golang.org/x/net/html/atom"
+
+	"github.com/webreaderapi/webreader/reader/dom"
+)
+
+// place says where a block stands.
+type place struct {
+	own       dom.ID // the innermost block element around it
+	furniture bool
+	link      bool // most of its text is links
+}
+
+// The bounds of what counts as beside the content.
+const (
+	longestGap  = 4 // blocks between two kept ones
+	mostLevels  = 4 // levels up from a block to what it shares with its neighbour
+	fewestWords = 5 // of a paragraph behind the content
+)
+
+// widen takes in what belongs to the content for a comparison though it is not written out: the
+// title of the page, documents that it offers, and gaps inside a run of content. A reader is told
+// rather once too often of a paragraph than never; furniture stays outside.
+func (w *blockWalk) widen() {
+	title := w.title()
+	last := -1 // the last kept block
+	for i := range w.blocks {
+		b, at := &w.blocks[i], w.places[i]
+		if !b.Kept && !at.furniture {
+			b.Kept = w.t.Tag(at.own) == atom.H1 || len(b.Files) > 0 || !at.link && entitles(title, b.Text) || last >= 0 && last == i-1 && w.tail(i)
+		}
+		if !b.Kept {
+			continue
+		}
+		if gap := i - last - 1; last >= 0 && gap > 0 && gap <= longestGap && w.near(last, i) {
+			w.fill(last+1, i)
+		}
+		last = i
+	}
+}
+
+func (w *blockWalk) title() string {
+	return strings.Join(strings.Fields(w.t.Text(w.t.First(dom.Root, atom.Title))), " ")
+}
+
+// entitles is true for a text with which the title of the page begins or ends.
+func entitles(title, text string) bool {
+	return len(text) >= 8 && (strings.HasPrefix(title, text) || strings.HasSuffix(title, text))
+}
+
+// tail is true for a paragraph of sentences that goes on where the kept block before it ends.
+func (w *blockWalk) tail(i int) bool {
+	text := w.blocks[i].Text
+	return w.t.Tag(w.places[i].own) == atom.P && !w.places[i].link && strings.HasSuffix(text, ".") &&
+		len(strings.Fields(text)) >= fewestWords && w.near(i-1, i)
+}
+
+// near is true for blocks that have an element around both a few levels up, in one cell if in any.
+func (w *blockWalk) near(i, j int) bool {
+	var line [mostLevels + 1]dom.ID
+	a := w.places[i].own
+	for l := range line {
+		line[l] = a
+		if a = w.climb(a); a == 0 {
+			break
+		}
+	}
+	b := w.places[j].own
+	for range line {
+		for _, a := range line {
+			if a != 0 && a == b {
+				return true
+			}
+		}
+		if b = w.climb(b); b == 0 {
+			break
+		}
+	}
+	return false
+}
+
+// climb is the element around n, 0 where the content of a page or of a cell of its layout ends.
+func (w *blockWalk) climb(n dom.ID) dom.ID {
+	switch w.t.Tag(n) {
+	case atom.Td, atom.Th, atom.Tr, atom.Main, atom.Article:
+		return 0
+	}
+	n = w.t.Parent(n)
+	if tag := w.t.Tag(n); tag == atom.Body || tag == atom.Html {
+		return 0
+	}
+	return n
+}
+
+// fill keeps the blocks from..to but links and furniture.
+func (w *blockWalk) fill(from, to int) {
+	for i := from; i < to; i++ {
+		if at := w.places[i]; !at.link && !at.furniture {
+			w.blocks[i].Kept = true
+		}
+	}
+}
+
+// furniture is true for an element that says by its tag or role that it is none of the content. A
+// form is one unless there is content in it, as on sites that put each page into a form.
+func (w *blockWalk) furniture(n dom.ID) bool {
+	switch w.t.Tag(n) {
+	case atom.Nav, atom.Footer, atom.Aside, atom.Menu, atom.Dialog:
+		return true
+	case atom.Form:
+		return !w.keep.Has(n)
+	}
+	switch strings.ToLower(w.t.Attr(n, "role")) {
+	case "navigation", "contentinfo", "complementary", "search", "dialog", "alertdialog", "menu", "menubar", "toolbar", "log", "timer", "marquee":
+		return true
+	}
+	return false
+}
