@@ -42,8 +42,13 @@ type Rooms struct {
 	Accounts    billing.Accounts
 	Usage       billing.Usage
 	Idempotency billing.Idempotency
-	Profile     *policy.Profile
-	Jobs        *jobs.Desk
+	// Desk is where customers pay; nil where nobody does.
+	Desk    Desk
+	Profile *policy.Profile
+	Jobs    *jobs.Desk
+	// Watches keeps watches; WatchKick, when not nil, makes the rounds' worker look for work at once.
+	Watches   Watches
+	WatchKick func()
 	// PlainHook says whether webhooks may go to a host by http; nil is never.
 	PlainHook func(host string) bool
 	// Ready is nil while the database answers.
@@ -61,8 +66,11 @@ type Server struct {
 	accounts  billing.Accounts
 	usage     billing.Usage
 	idem      billing.Idempotency
+	desk      Desk
 	jobs      *jobs.Desk
 	plainHook func(host string) bool
+	watches   Watches
+	watchKick func()
 	profile   *policy.Profile
 	ready     func(context.Context) error
 	now       func() time.Time
@@ -92,11 +100,15 @@ func New(c Config, r Rooms) (*Server, error) {
 		return nil, fmt.Errorf("the API's document: %w", err)
 	}
 	s := &Server{
-		config: c, meter: r.Meter, decider: r.Decider, accounts: r.Accounts, usage: r.Usage, idem: r.Idempotency, jobs: r.Jobs, plainHook: r.PlainHook,
+		config: c, meter: r.Meter, decider: r.Decider, accounts: r.Accounts, usage: r.Usage, idem: r.Idempotency, jobs: r.Jobs, plainHook: r.PlainHook, desk: r.Desk,
 		profile: r.Profile, ready: r.Ready, now: r.Now, log: r.Log, metrics: r.Metrics,
+		watches: r.Watches, watchKick: r.WatchKick,
 		spec: spec, specJSON: specJSON, limits: newLimits(r.Now, c.MaxReads), visitors: make(chan struct{}, visitorsInAll),
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
+	if s.watchKick == nil {
+		s.watchKick = func() {}
+	}
 	if s.pages, err = newPages(spec); err != nil {
 		return nil, err
 	}
@@ -134,6 +146,14 @@ func (s *Server) routes(e *echo.Echo) {
 	keyed := with(e, s.authenticate, s.limitRate, s.validate)
 	keyed.POST("/read", api.ReadPage)
 	keyed.GET("/read", api.ReadPageByQuery)
+	keyed.POST("/watches", api.CreateWatch)
+	keyed.GET("/watches", api.ListWatches)
+	keyed.GET("/watches/:id", api.GetWatch)
+	keyed.PATCH("/watches/:id", api.ChangeWatch)
+	keyed.DELETE("/watches/:id", api.DeleteWatch)
+	keyed.GET("/watches/:id/changes", api.ListChanges)
+	keyed.GET("/watches/:id/rounds", api.ListRounds)
+	keyed.POST("/watches/:id/rounds", api.StartRound)
 	keyed.GET("/policy", api.DecidePolicy)
 	keyed.POST("/batch", api.CreateBatch)
 	keyed.POST("/crawl", api.CreateCrawl)
@@ -156,6 +176,8 @@ func (s *Server) routes(e *echo.Echo) {
 	open.GET("/readyz", api.GetReadiness)
 	open.GET("/bot/ips.json", api.GetBotAddresses)
 	with(e, s.limitVisitor, s.validate).GET("/bot/check", api.CheckAsSite)
+
+	s.billingRoutes(e)
 
 	pages := []string{http.MethodGet, http.MethodHead}
 	e.Match(pages, "/", s.showHome)

@@ -16,6 +16,7 @@ import (
 
 // watchCommands are the commands about changes of pages.
 type watchCommands struct {
+	Watch   watchCmd   `cmd:"" help:"Look at sites in rounds and print what changed. No server needed."`
 	Changes changesCmd `cmd:"" help:"Detect changes in versions of pages, for tuning. No network."`
 }
 

@@ -75,6 +75,7 @@ type service struct {
 	store     *store.Store
 	api       *handlers.Server
 	metrics   *telemetry.Metrics
+	payments  *payments
 	public    net.Listener
 	admin     net.Listener
 	retention time.Duration
@@ -117,6 +118,9 @@ func newService(a *app) (_ *service, err error) {
 	if s.store, err = openStore(a.ctx, a.setting); err != nil {
 		return nil, err
 	}
+	if s.payments, err = newPayments(a.setting, s.store, s.log, s.metrics, config); err != nil {
+		return nil, err
+	}
 	if s.api, err = s.newAPI(a.setting, config, profile); err != nil {
 		return nil, err
 	}
@@ -143,7 +147,7 @@ func (s *service) newAPI(setting func(string) string, config handlers.Config, pr
 	config.Timeout = e.timeout
 	return handlers.New(config, handlers.Rooms{
 		Meter: billing.New(e.reader, s.store), Decider: e.gate,
-		Accounts: s.store, Usage: s.store, Idempotency: s.store, Jobs: jobs.NewDesk(s.store, profile), PlainHook: plainHook(setting), Profile: profile, Ready: s.store.Ping,
+		Accounts: s.store, Usage: s.store, Idempotency: s.store, Jobs: jobs.NewDesk(s.store, profile), Watches: s.store, WatchKick: s.workers.kick, PlainHook: plainHook(setting), Desk: s.payments.room(), Profile: profile, Ready: s.store.Ping,
 		Now: time.Now, Log: s.log, Metrics: s.metrics,
 	})
 }
@@ -264,6 +268,8 @@ func (s *service) run(ctx context.Context) error {
 	sweeping, stopSweeping := context.WithCancel(ctx)
 	swept := make(chan struct{})
 	go func() { defer close(swept); s.sweep(sweeping) }()
+	paid := make(chan struct{})
+	go func() { defer close(paid); s.payments.run(sweeping) }()
 	worked := make(chan struct{})
 	go func() {
 		defer close(worked)
@@ -282,6 +288,7 @@ func (s *service) run(ctx context.Context) error {
 	s.api.Drain()
 	stopSweeping()
 	<-swept
+	<-paid
 	stopping, done := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer done()
 	if slow := public.Shutdown(stopping); slow != nil {

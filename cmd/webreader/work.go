@@ -10,7 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/webreaderapi/webreader/billing"
 	"github.com/webreaderapi/webreader/internal/jobs"
+	"github.com/webreaderapi/webreader/internal/jobs/watch"
 	"github.com/webreaderapi/webreader/internal/netguard"
 	"github.com/webreaderapi/webreader/internal/store"
 	"github.com/webreaderapi/webreader/internal/telemetry"
@@ -71,12 +73,13 @@ func storeRooms(db *store.Store) rooms {
 	return rooms{Clock: gate.SystemClock{}, Turns: db, Robots: db, OptOuts: db, Standings: db, Log: db}
 }
 
-// workers are all that works on jobs: the runner, the sweep, the webhooks.
+// workers are all that works on jobs and watches: the runners, the sweep, the webhooks.
 type workers struct {
 	log    *slog.Logger
 	store  *store.Store
 	runner *jobs.Runner
 	sender *webhook.Sender
+	rounds *watch.Runner
 }
 
 func newWorkers(setting func(string) string, db *store.Store, e *engine, profile *policy.Profile, log *slog.Logger) (*workers, error) {
@@ -98,7 +101,13 @@ func newWorkers(setting func(string) string, db *store.Store, e *engine, profile
 	if err != nil {
 		return nil, err
 	}
-	return &workers{log: log, store: db, runner: runner, sender: sender}, nil
+	rounds, err := watch.New(watch.Config{
+		Profile: profile, Meter: billing.New(e.reader, db), Gate: e.gate, Book: db.WatchBook(), Clock: gate.SystemClock{}, Log: log, Timeout: e.timeout,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &workers{log: log, store: db, runner: runner, sender: sender, rounds: rounds}, nil
 }
 
 // run works until ctx ends, and a little longer for what is under way.
@@ -108,7 +117,9 @@ func (w *workers) run(ctx context.Context) {
 	context.AfterFunc(ctx, func() { time.AfterFunc(stopTime-5*time.Second, done) })
 	var all sync.WaitGroup
 	all.Go(func() { w.runner.Run(ctx, patience) })
+	all.Go(func() { w.rounds.Run(ctx) })
 	all.Go(func() { every(ctx, time.Second, w.sweep) })
+	all.Go(func() { every(ctx, 10*time.Minute, w.sweepWatches) })
 	all.Go(func() { every(ctx, 500*time.Millisecond, w.deliver) })
 	all.Wait()
 }
@@ -130,6 +141,22 @@ func every(ctx context.Context, pause time.Duration, do func(context.Context)) {
 func (w *workers) sweep(ctx context.Context) {
 	if err := w.store.SweepJobs(ctx); err != nil && ctx.Err() == nil {
 		w.log.Error("sweep of jobs failed; it is tried again", "error", err.Error())
+	}
+}
+
+// changesKept is how long a change waits, sealed, for its customer.
+const changesKept = 30 * 24 * time.Hour
+
+func (w *workers) sweepWatches(ctx context.Context) {
+	if _, err := w.store.SweepWatches(ctx, changesKept); err != nil && ctx.Err() == nil {
+		w.log.Error("sweep of watches failed; it is tried again", "error", err.Error())
+	}
+}
+
+// kick makes the rounds' worker look for work at once; without workers here, others find it.
+func (w *workers) kick() {
+	if w != nil {
+		w.rounds.Kick()
 	}
 }
 

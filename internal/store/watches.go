@@ -84,23 +84,28 @@ func (s *Store) CreateWatch(ctx context.Context, w watch.Watch, sites []watch.Si
 
 func insertSites(ctx context.Context, tx *sql.Tx, id string, sites []watch.Site) error {
 	for number, site := range sites {
-		rules, err := json.Marshal(siteRules{site.Include, site.Exclude, site.Topics})
-		if err != nil {
-			return err
-		}
-		starts := watch.Starts(site)
-		if len(starts) == 0 {
-			continue
-		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO watch_sites (watch, number, host, name, sitemap, rules) VALUES ($1, $2, $3, $4, $5, $6)`,
-			id, number, starts[0].Host, cut(site.Name, 200), bit(site.Sitemap), string(rules))
-		if err != nil {
-			return err
-		}
-		for _, p := range starts {
-			if err := insertPage(ctx, tx, id, number, p); err != nil {
+		if starts := watch.Starts(site); len(starts) > 0 {
+			if err := insertSite(ctx, tx, id, number, site, starts); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+func insertSite(ctx context.Context, tx *sql.Tx, id string, number int, site watch.Site, starts []watch.Page) error {
+	rules, err := json.Marshal(siteRules{site.Include, site.Exclude, site.Topics})
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO watch_sites (watch, number, host, name, sitemap, rules) VALUES ($1, $2, $3, $4, $5, $6)`,
+		id, number, starts[0].Host, cut(site.Name, 200), bit(site.Sitemap), string(rules))
+	if err != nil {
+		return err
+	}
+	for _, p := range starts {
+		if err := insertPage(ctx, tx, id, number, p); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -225,17 +230,73 @@ func (s *Store) ChangeWatch(ctx context.Context, account, id, key string, e watc
 	return w, nil
 }
 
-// replaceSites forgets what was known of the former sites: another list begins anew. An unfinished
-// round ends.
+// replaceSites puts another list of sites in the place of a watch's. What is known of a site stays where its
+// first start page is that of a former one.
 func replaceSites(ctx context.Context, tx *sql.Tx, id string, sites []watch.Site) error {
-	for _, text := range []string{"DELETE FROM watch_pages WHERE watch = $1", "DELETE FROM watch_sites WHERE watch = $1",
-		"UPDATE watch_visits SET done = 1, lease = lease + 1 WHERE watch = $1 AND done = 0",
-		"UPDATE watch_rounds SET finished_at = begun_at WHERE watch = $1 AND finished_at IS NULL", "UPDATE watches SET round = '' WHERE id = $1"} {
-		if _, err := tx.ExecContext(ctx, text, id); err != nil {
+	numbers, next := map[string]int{}, 0
+	err := query(ctx, tx, "SELECT number, hash FROM watch_pages WHERE watch = $1 AND kind = 0", []any{id}, func(row *sql.Rows) error {
+		var number int
+		var hash string
+		err := row.Scan(&number, &hash)
+		numbers[hash] = number
+		next = max(next, number+1)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	kept := map[int]bool{}
+	for _, site := range sites {
+		starts := watch.Starts(site)
+		if len(starts) == 0 {
+			continue
+		}
+		number, known := numbers[starts[0].Hash]
+		if !known || kept[number] {
+			number = next
+			next++
+		}
+		kept[number] = true
+		if err := putSite(ctx, tx, id, number, site, starts); err != nil {
 			return err
 		}
 	}
-	return insertSites(ctx, tx, id, sites)
+	return dropSites(ctx, tx, id, numbers, kept)
+}
+
+// putSite writes a site and its start pages; former start pages are no longer visited as such.
+func putSite(ctx context.Context, tx *sql.Tx, id string, number int, site watch.Site, starts []watch.Page) error {
+	if _, err := tx.ExecContext(ctx, "DELETE FROM watch_sites WHERE watch = $1 AND number = $2", id, number); err != nil {
+		return err
+	}
+	if err := insertSite(ctx, tx, id, number, site, starts); err != nil {
+		return err
+	}
+	a := args{id, number}
+	hashes := make([]any, len(starts))
+	for i, p := range starts {
+		hashes[i] = p.Hash
+	}
+	list := a.list(hashes...)
+	if _, err := tx.ExecContext(ctx, "UPDATE watch_pages SET kind = 0 WHERE watch = $1 AND number = $2 AND hash IN ("+list+")", a...); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, "DELETE FROM watch_pages WHERE watch = $1 AND number = $2 AND kind = 0 AND hash NOT IN ("+list+")", a...)
+	return err
+}
+
+func dropSites(ctx context.Context, tx *sql.Tx, id string, numbers map[string]int, kept map[int]bool) error {
+	for _, number := range numbers {
+		if kept[number] {
+			continue
+		}
+		for _, table := range []string{"watch_pages", "watch_sites"} {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE watch = $1 AND number = $2", id, number); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // watchTables hold what belongs to a watch, by the column that names it.

@@ -53,7 +53,7 @@ func (s Schedule) Next(p *policy.Profile, t time.Time, begun []time.Time) time.T
 	for range mostTicks {
 		t = planned.Next(t)
 		if t.IsZero() || Left(p, t, begun) > 0 {
-			return t
+			return t.UTC()
 		}
 	}
 	return time.Time{}

@@ -87,7 +87,7 @@ func rowsOf(r *csv.Reader, at map[string]int) ([]Site, error) {
 			break
 		}
 		name := fmt.Sprintf("line %d", line)
-		if len(row) > len(at) {
+		if len(row) > len(at) && strings.Join(row[len(at):], "") != "" {
 			faults = append(faults, fault.Field{Name: name, Detail: "it has more cells than the header: put cells with a comma in quotes"})
 			continue
 		}
