@@ -47,16 +47,11 @@ func (s *settling) wait(ctx context.Context, account string) {
 		all = append(all, written)
 	}
 	s.mu.Unlock()
-	if len(all) == 0 {
-		return
-	}
-	late := time.NewTimer(settleWait)
-	defer late.Stop()
+	ctx, cancel := context.WithTimeout(ctx, settleWait)
+	defer cancel()
 	for _, written := range all {
 		select {
 		case <-written:
-		case <-late.C:
-			return
 		case <-ctx.Done():
 			return
 		}

@@ -204,12 +204,15 @@ func (k *killed) read(key, address string) bool {
 // 102 mixed reads with kill -9 at random moments: never more charges than answers, and fewer only by
 // what was in the air at a kill.
 func TestKillsNeverChargeWhatWasNotDelivered(t *testing.T) {
+	onEachDatabase(t, killsAndCharges)
+}
+
+func killsAndCharges(t *testing.T, address string) {
 	const rounds, readers, each = 6, 4, 17
 	web := origintest.New(t)
 	web.Page("*", "/", origintest.Article("Windmolens"))
 	web.Handle("*", "/wall", origintest.StatusBody(403, "no"))
 	web.Handle("*", "/gone", origintest.StatusBody(404, "no"))
-	address := "sqlite:" + filepath.Join(t.TempDir(), "webreader.db")
 	k := &killed{t: t, base: "http://" + freeAddress(t)}
 	k.env = append(os.Environ(), "WEBREADER_ADDR="+strings.TrimPrefix(k.base, "http://"), "WEBREADER_ADMIN_ADDR="+freeAddress(t), "WEBREADER_DATABASE_URL="+address)
 	for name, value := range web.Env() {

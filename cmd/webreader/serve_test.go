@@ -36,7 +36,13 @@ type served struct {
 // newServed starts a server in this process; settings are NAME=value.
 func newServed(t *testing.T, settings ...string) *served {
 	t.Helper()
-	s := &served{T: t, web: origintest.New(t), dir: t.TempDir(), out: &syncBuffer{}}
+	return serveOn(t, origintest.New(t), settings...)
+}
+
+// serveOn does so for a web that is there already.
+func serveOn(t *testing.T, web *origintest.Web, settings ...string) *served {
+	t.Helper()
+	s := &served{T: t, web: web, dir: t.TempDir(), out: &syncBuffer{}}
 	env := map[string]string{
 		"WEBREADER_ADDR": "127.0.0.1:0", "WEBREADER_ADMIN_ADDR": "127.0.0.1:0", "WEBREADER_LOG_FORMAT": "json",
 		"WEBREADER_DATABASE_URL": "sqlite:" + filepath.Join(s.dir, "webreader.db"),

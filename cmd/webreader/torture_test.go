@@ -189,12 +189,14 @@ func drip(conn net.Conn, start string, done <-chan struct{}) {
 
 // Killed at any moment, the server never charges more than was answered, and starts again by itself.
 func TestTortureKilledWhileReading(t *testing.T) {
+	onEachDatabase(t, killedWhileReading)
+}
+
+func killedWhileReading(t *testing.T, database string) {
 	web := origintest.New(t)
 	web.Handle("*", "/page", origintest.Body("text/html", origintest.Article("A title")))
 	web.Handle("*", "/no", origintest.Status(403))
 	web.Handle("*", "/gone", origintest.Status(404))
-	dir := t.TempDir()
-	database := "sqlite:" + filepath.Join(dir, "webreader.db")
 	env := append(os.Environ(), "WEBREADER_ADDR=127.0.0.1:0", "WEBREADER_ADMIN_ADDR=127.0.0.1:0", "WEBREADER_LOG_FORMAT=json",
 		"WEBREADER_DATABASE_URL="+database, "WEBREADER_PROFILE="+fastProfile(t))
 	for name, value := range web.Env() {

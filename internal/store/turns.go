@@ -265,30 +265,44 @@ func (s *Store) gap(key gate.Key) int64 {
 	return gap + min((gap+99)/100, 10)
 }
 
+// leaseAfter is the fencing number of the turn that key's request follows; 0 when it follows none. While
+// the row has that number, nobody else had a turn since.
+func leaseAfter(key gate.Key) int64 {
+	var held []heldKey
+	switch t := key.After.(type) {
+	case *turn:
+		held = t.held
+	case *jobTurn:
+		held = t.held
+	}
+	for _, h := range held {
+		if h.key.Name == key.Name {
+			return h.lease
+		}
+	}
+	return 0
+}
+
 // claimRow leases a row when it is ready. The gap is kept to the write of the request before,
-// whatever gap its maker kept; a request of the same read that goes free of the gap waits for the one
-// in flight and for a pause only. It is sql.ErrNoRows when the row is not ready. A gap longer than the
+// whatever gap its maker kept; a request that follows one of the same read goes free of it. It is sql.ErrNoRows when the row is not ready. A gap longer than the
 // lease counts as the lease: whoever dies may have written its request.
 func (s *Store) claimRow(ctx context.Context, q querier, key gate.Key) (lease int64, err error) {
 	now := s.nowSQL()
-	ready := "hosts.ready_at <= " + now + " AND hosts.written_at + $3 <= " + now
-	if key.Own {
-		ready = "(hosts.leased = 0 OR hosts.ready_at <= " + now + ") AND $3 >= 0"
-	}
+	ready := "(hosts.ready_at <= " + now + " AND hosts.written_at + $3 <= " + now + " OR hosts.lease = $4 AND hosts.leased = 0)"
 	err = q.QueryRowContext(ctx, `INSERT INTO hosts (host, ready_at, leased, lease, written_at, paused_until, used_at)
 		VALUES ($1, `+now+` + $2, 1, 1, 0, 0, `+now+`)
 		ON CONFLICT (host) DO UPDATE SET ready_at = `+now+` + $2, leased = 1, lease = hosts.lease + 1, used_at = `+now+`
 		WHERE `+ready+` AND hosts.paused_until <= `+now+` RETURNING lease`,
-		key.Name, max(s.lease.Milliseconds(), s.gap(key)), s.gap(key)).Scan(&lease)
+		key.Name, max(s.lease.Milliseconds(), s.gap(key)), s.gap(key), leaseAfter(key)).Scan(&lease)
 	return lease, err
 }
 
 // readiness says how long a key's row keeps a request from starting.
 func (s *Store) readiness(ctx context.Context, q querier, key gate.Key) (readiness, error) {
-	var ready, written, paused, now int64
+	var ready, written, paused, now, lease int64
 	var leased int
-	err := q.QueryRowContext(ctx, "SELECT ready_at, leased, written_at, paused_until, "+s.nowSQL()+" FROM hosts WHERE host = $1",
-		key.Name).Scan(&ready, &leased, &written, &paused, &now)
+	err := q.QueryRowContext(ctx, "SELECT ready_at, leased, lease, written_at, paused_until, "+s.nowSQL()+" FROM hosts WHERE host = $1",
+		key.Name).Scan(&ready, &leased, &lease, &written, &paused, &now)
 	if errors.Is(err, sql.ErrNoRows) {
 		return readiness{}, nil
 	}
@@ -296,12 +310,13 @@ func (s *Store) readiness(ctx context.Context, q querier, key gate.Key) (readine
 		return readiness{}, err
 	}
 	inFlight := leased == 1 && ready > now
+	own := leased == 0 && lease == leaseAfter(key)
 	firm := paused
-	if !key.Own {
+	if !own {
 		firm = max(firm, written+s.gap(key))
 	}
 	start := max(firm, ready)
-	if key.Own && !inFlight {
+	if own {
 		start = firm
 	}
 	if !inFlight {

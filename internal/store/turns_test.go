@@ -80,7 +80,7 @@ func TestAPauseClosesTheKeyForEveryone(t *testing.T) {
 		noError(t, s.Pause(t.Context(), "site.example", clock.Now().Add(time.Second)))
 		noError(t, turn.End(t.Context(), clock.Now()))
 		clock.advance(20 * time.Second)
-		own := []gate.Key{{Name: "site.example", Gap: time.Second, Own: true}}
+		own := []gate.Key{{Name: "site.example", Gap: time.Second, After: turn}}
 		wantBusy(t, s, own, 30*time.Second, 40*time.Second)
 		wantBusy(t, s, key("site.example", time.Second), 30*time.Second, 40*time.Second)
 		clock.advance(40 * time.Second)
@@ -90,14 +90,22 @@ func TestAPauseClosesTheKeyForEveryone(t *testing.T) {
 	})
 }
 
-func TestAnOwnHopWaitsForTheRequestInFlightOnly(t *testing.T) {
+func TestAnOwnHopGoesFreeOfTheGapAfterItsOwnReadOnly(t *testing.T) {
 	withClock(t, func(t *testing.T, s *Store, clock *testClock) {
-		noError(t, take(t, s, key("site.example", time.Hour), 0).End(t.Context(), clock.Now()))
-		own := []gate.Key{{Name: "site.example", Gap: time.Hour, Own: true}}
-		second := take(t, s, own, 0)
-		wantBusy(t, s, own, 0, time.Hour)
+		after := func(turn gate.Turn, name string) []gate.Key {
+			return []gate.Key{{Name: name, Gap: time.Minute, After: turn}}
+		}
+		first := take(t, s, key("site.example", time.Minute), 0)
+		wantBusy(t, s, after(first, "site.example"), 0, time.Minute) // it is in flight
+		noError(t, first.End(t.Context(), clock.Now()))
+		second := take(t, s, after(first, "site.example"), 0)
 		noError(t, second.End(t.Context(), clock.Now()))
-		noError(t, take(t, s, own, 0).End(t.Context(), clock.Now()))
+		wantBusy(t, s, after(first, "site.example"), 0, time.Minute)
+		clock.advance(time.Minute)
+		noError(t, take(t, s, key("site.example", time.Minute), 0).End(t.Context(), clock.Now())) // somebody else's
+		wantBusy(t, s, after(second, "site.example"), 0, time.Minute)
+		noError(t, take(t, s, key("other.example", time.Minute), 0).End(t.Context(), clock.Now()))
+		wantBusy(t, s, after(second, "other.example"), 0, time.Minute) // where a redirect leads
 	})
 }
 

@@ -136,8 +136,8 @@ type reading struct {
 	ask   Ask
 	began time.Time
 	until time.Time
-	turn  Turn // the caller's, not spent yet
-	wrote bool // a request of this read was written: those after it are its own hops
+	turn  Turn            // the caller's, not spent yet
+	wrote map[string]Turn // the turns of this read's last requests, by pace key: those after are its own hops
 }
 
 // begin checks the ask and sets the end of the read, by the gate's clock and by the context.

@@ -81,9 +81,10 @@ type Key struct {
 	Name string
 	// Gap is kept between the write of the request before, whoever made it, and this one's.
 	Gap time.Duration
-	// Own is true for a request that follows another one of the same read, when the profile lets own
-	// hops go free: it waits for the request in flight and for a pause, not for the gap.
-	Own bool
+	// After is the turn of this read's request before at the key, when the profile lets own hops go
+	// free; nil otherwise. While nobody else had a turn at the key since, the request waits for a
+	// pause, not for the gap.
+	After Turn
 }
 
 // Turn is the right to make one request now. Its holder ends it exactly once.

@@ -28,7 +28,11 @@ type paceState struct {
 	paused  time.Time // closed until then
 	lapses  time.Time // while a turn is out: when it lapses by itself
 	holder  *memoryTurn
+	last    *memoryTurn // the holder, or the one before while there is none
 }
+
+// own is true when k's request follows one of the same read with no other turn between.
+func (s *paceState) own(k Key) bool { return k.After != nil && k.After == Turn(s.last) }
 
 type waiter struct {
 	keys []Key
@@ -121,7 +125,7 @@ func (m *MemoryTurns) opens(k Key) (at time.Time, held bool) {
 		return time.Time{}, false
 	}
 	at = s.paused
-	if gap := s.written.Add(k.Gap); !k.Own && !s.written.IsZero() && gap.After(at) {
+	if gap := s.written.Add(k.Gap); !s.own(k) && !s.written.IsZero() && gap.After(at) {
 		at = gap
 	}
 	return at, s.holder != nil && m.clock.Now().Before(s.lapses)
@@ -137,7 +141,7 @@ func (m *MemoryTurns) expected(w *waiter) time.Time {
 		if at.Before(now) {
 			at = now
 		}
-		if next := m.takenAt(k.Name).Add(k.Gap); held && !k.Own && next.After(at) {
+		if next := m.takenAt(k.Name).Add(k.Gap); held && next.After(at) {
 			at = next // the request under way is written after its turn was taken
 		}
 		at = at.Add(time.Duration(m.ahead(w, k.Name)) * k.Gap)
@@ -195,7 +199,7 @@ func (m *MemoryTurns) serve() {
 		t := &memoryTurn{turns: m, taken: now, deadline: now.Add(m.lease)}
 		for _, k := range w.keys {
 			s := m.state(k.Name)
-			s.holder, s.lapses = t, t.deadline
+			s.holder, s.last, s.lapses = t, t, t.deadline
 			t.keys = append(t.keys, k.Name)
 		}
 		w.turn <- t

@@ -17,10 +17,14 @@ import (
 func (r *reading) keys(c policy.Case) []Key {
 	p := c.Profile
 	gap := p.Gap(c.Cause, c.Signals.Robots, c.OptOut).Gap
-	own := r.wrote && p.Pace.OwnHops == policy.HopsFree && gap <= p.Pace.MinGap
-	keys := []Key{{Name: p.PaceKey(c.Target), Gap: gap, Own: own}}
+	keys := []Key{{Name: p.PaceKey(c.Target), Gap: gap}}
 	if total := p.TotalKey(); total != "" {
-		keys = append(keys, Key{Name: total, Own: own})
+		keys = append(keys, Key{Name: total})
+	}
+	if p.Pace.OwnHops == policy.HopsFree && gap <= p.Pace.MinGap {
+		for i := range keys {
+			keys[i].After = r.wrote[keys[i].Name]
+		}
 	}
 	slices.SortFunc(keys, func(a, b Key) int { return strings.Compare(a.Name, b.Name) })
 	return keys
@@ -92,14 +96,27 @@ func endUnused(ctx context.Context, turn Turn, err error) error {
 func (r *reading) send(ctx context.Context, turn Turn, v policy.Verdict, o fetch.Options) (*fetch.Response, error) {
 	p := v.Permit()
 	began := r.cfg.Clock.Now()
-	watched, stop := r.watch(ctx, turn)
+	watched, stop := r.watch(ctx, turn, p.Target())
 	response, err := r.fetcher.Do(watched, p, o)
 	stop()
-	r.wrote = r.wrote || !response.WrittenAt.IsZero()
+	if !response.WrittenAt.IsZero() {
+		r.wroteWith(turn, p)
+	}
 	if errors.Is(err, fetch.ErrExpired) {
 		err = &fault.Error{Kind: fault.TargetTimeout, Err: err, Detail: "The connection to the site took too long. Try again later."}
 	}
 	return response, r.settle(ctx, turn, p, began, response, err)
+}
+
+// wroteWith notes that the turn was spent on a request.
+func (r *reading) wroteWith(turn Turn, p policy.Permit) {
+	if r.wrote == nil {
+		r.wrote = map[string]Turn{}
+	}
+	r.wrote[r.ask.Profile.PaceKey(p.Target())] = turn
+	if total := r.ask.Profile.TotalKey(); total != "" {
+		r.wrote[total] = turn
+	}
 }
 
 // settle does what is owed after a request, whatever came of it: the row in the fetch log, the pause
@@ -121,8 +138,9 @@ func (r *reading) settle(ctx context.Context, turn Turn, p policy.Permit, began 
 	return err
 }
 
-// watch ends the context when the turn lapses, and within a second of the account's suspension.
-func (r *reading) watch(ctx context.Context, turn Turn) (context.Context, func()) {
+// watch ends the context when the turn lapses, and within two seconds of the account's suspension or of
+// an opt-out that covers t: both are known at most a second late.
+func (r *reading) watch(ctx context.Context, turn Turn, t policy.Target) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	release := func() { cancel(context.Canceled) }
 	if end := turn.Deadline(); !end.IsZero() {
@@ -134,24 +152,32 @@ func (r *reading) watch(ctx context.Context, turn Turn) (context.Context, func()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r.poll(ctx, cancel)
+		r.poll(ctx, t, cancel)
 	}()
 	return ctx, func() { release(); <-done }
 }
 
-// standingPoll is how often the account's standing is looked at while a request is under way.
-const standingPoll = time.Second
+// stopPoll is how often it is asked, while a request is under way, whether it must be cut.
+const stopPoll = time.Second
 
-func (r *reading) poll(ctx context.Context, cancel context.CancelCauseFunc) {
+func (r *reading) poll(ctx context.Context, t policy.Target, cancel context.CancelCauseFunc) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-r.cfg.Clock.After(standingPoll):
+		case <-r.cfg.Clock.After(stopPoll):
 		}
 		// A store that fails for a moment cuts nothing: the next request asks again before it starts.
-		if s, err := r.standing(ctx); err == nil && s != policy.StandingGood {
+		c, err := r.account(ctx, policy.Control, t)
+		if err != nil {
+			continue
+		}
+		if c.Standing != policy.StandingGood {
 			cancel(&fault.Error{Kind: fault.AccountSuspended, Detail: "The account was suspended while the page was being read."})
+			return
+		}
+		if stop := refusalFault(policy.Judge(c)); stop != nil {
+			cancel(stop)
 			return
 		}
 	}

@@ -101,6 +101,27 @@ func TestARedirectOfOneReadDoesNotShortenTheGapOfAnother(t *testing.T) {
 	}
 }
 
+// A redirect leads to a host that somebody else has just visited: its gap is owed to it all the same.
+func TestARedirectKeepsTheGapOfTheHostItLeadsTo(t *testing.T) {
+	w := newWorld(t, "webreaderapi")
+	w.web.Redirect("a.test", "/x", 302, "http://b.test/end")
+	w.web.Page("b.test", "/end", origintest.Article("x"))
+	for _, address := range []string{"http://b.test/end", "http://a.test/x"} {
+		if _, _, err := w.get(t, w.ask(t, address)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var pages []time.Time
+	for _, r := range w.web.To("b.test") {
+		if r.Path == "/end" {
+			pages = append(pages, r.At)
+		}
+	}
+	if len(pages) != 2 || pages[1].Sub(pages[0]) < 500*time.Millisecond {
+		t.Errorf("%v at %v", w.web.URLs(), pages)
+	}
+}
+
 func TestB04OneRequestInFlightOverAllAndAGapPerDomain(t *testing.T) {
 	w := newWorld(t, "subvenio")
 	w.web.Handle("*", "/", origintest.Body("text/html", origintest.Article("x")))

@@ -107,6 +107,9 @@ func (r *reading) refresh(ctx context.Context, t policy.Target, turn Turn) error
 	if turn != nil {
 		r.giveBack(ctx) // nothing was sent with it
 	}
+	if errors.Is(err, errLanded) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -130,6 +133,9 @@ func (r *reading) await(ctx context.Context, f *flight) error {
 		return fmt.Errorf("gate: waiting for robots.txt: %w", context.Cause(ctx))
 	}
 }
+
+// errLanded: while a turn was waited for, another process stored what was to be asked.
+var errLanded = errors.New("gate: robots.txt has been asked for")
 
 // askRobots requests robots.txt and follows its redirects, to other hosts too; the answer binds the
 // authority of t. An error means that nothing was learnt about the site.
@@ -192,6 +198,9 @@ func (r *reading) control(ctx context.Context, t policy.Target, old RobotsCopy, 
 	c, v, err := r.again(ctx, c)
 	if err == nil {
 		err = refusalFault(v)
+	}
+	if _, landed, _ := r.held(ctx, t); err == nil && hops == 0 && landed {
+		err = errLanded
 	}
 	if err != nil {
 		return nil, endUnused(ctx, turn, err)
