@@ -286,6 +286,11 @@ func (s *Stripe) Held(ctx context.Context, customer string, p Period) (int64, er
 	if err != nil {
 		return 0, err
 	}
+	return s.HeldBy(ctx, id, customer, p)
+}
+
+// HeldBy is Held by a meter of that id.
+func (s *Stripe) HeldBy(ctx context.Context, id, customer string, p Period) (int64, error) {
 	list := metereventsummary.Client{B: s.backend, Key: s.config.Key}.List(&stripe.BillingMeterEventSummaryListParams{
 		ListParams: stripe.ListParams{Context: ctx, Limit: stripe.Int64(100)}, ID: stripe.String(id), Customer: stripe.String(customer),
 		StartTime: stripe.Int64(p.From.Unix()), EndTime: stripe.Int64(p.To.Unix()),

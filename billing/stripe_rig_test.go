@@ -60,27 +60,62 @@ func onEach(t *testing.T, test func(till *till)) {
 	}
 }
 
-func newPostgres(t *testing.T, server string) string {
-	db, err := sql.Open("pgx", server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := "wr_billing_" + strings.ToLower(billing.NewID("test"))
-	if _, err := db.ExecContext(t.Context(), "CREATE DATABASE "+name); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if _, err := db.ExecContext(context.Background(), "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
-			t.Error(err)
+// template is a migrated database that each test's own is copied from.
+var template struct {
+	sync.Once
+	name string
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if template.name != "" {
+		if err := admin("DROP DATABASE " + template.name + " WITH (FORCE)"); err != nil {
+			panic(err)
 		}
-		db.Close()
-	})
+	}
+	os.Exit(code)
+}
+
+// admin runs one statement on the server that CI gives.
+func admin(statement string) error {
+	db, err := sql.Open("pgx", os.Getenv("WEBREADER_TEST_POSTGRES"))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	_, err = db.ExecContext(context.Background(), statement)
+	return err
+}
+
+func inDatabase(server, name string) string {
 	u, err := url.Parse(server)
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
 	u.Path = "/" + name
 	return u.String()
+}
+
+func newPostgres(t *testing.T, server string) string {
+	template.Do(func() {
+		template.name = "wr_billing_" + billing.NewID("template")
+		if err := admin("CREATE DATABASE " + template.name); err != nil {
+			t.Fatal(err)
+		}
+		if err := must(store.Open(t.Context(), inDatabase(server, template.name), store.Options{}))(t).Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	name := "wr_billing_" + billing.NewID("test")
+	if err := admin("CREATE DATABASE " + name + " TEMPLATE " + template.name); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := admin("DROP DATABASE " + name + " WITH (FORCE)"); err != nil {
+			t.Error(err)
+		}
+	})
+	return inDatabase(server, name)
 }
 
 func newTill(t *testing.T, database string) *till {

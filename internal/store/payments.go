@@ -106,7 +106,7 @@ func (s *Store) newCustomer(ctx context.Context, tx *sql.Tx, c billing.Checkout)
 
 // link makes sub the one subscription of an account, from the next whole minute on.
 func (s *Store) link(ctx context.Context, tx *sql.Tx, now int64, account, planName string, sub billing.Subscription) error {
-	from := (now + minute - 1) / minute * minute
+	from := now/minute*minute + minute
 	if err := endOthers(ctx, tx, now, from, account, sub.ID); err != nil {
 		return err
 	}

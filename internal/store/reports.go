@@ -309,3 +309,15 @@ func addReports(b *billing.Book, kind string, n, credited int64) {
 		b.GivenUp += n
 	}
 }
+
+// ReportIDs are the identifiers of a customer's reports, oldest first.
+func (s *Store) ReportIDs(ctx context.Context, customer string) ([]string, error) {
+	var list []string
+	err := query(ctx, s.ro, "SELECT id FROM reports WHERE customer = $1 ORDER BY minute", args{customer}, func(row *sql.Rows) error {
+		var id string
+		err := row.Scan(&id)
+		list = append(list, id)
+		return err
+	})
+	return list, err
+}
