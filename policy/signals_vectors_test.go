@@ -103,7 +103,8 @@ var bySource = map[string]policy.Source{
 }
 
 func TestSignals_Vectors(t *testing.T) {
-	for _, v := range readVectors[signalVector](t, "signals.json") {
+	all := append(readVectors[signalVector](t, "signals.json"), readVectors[signalVector](t, "house-signals.json")...)
+	for _, v := range all {
 		t.Run(v.ID, func(t *testing.T) {
 			c := fetchCase(t, v.URL, "")
 			c.Stage, c.Profile, c.Signals = policy.Use, v.profile(t), v.set()

@@ -109,12 +109,14 @@ func parseTDMRule(raw json.RawMessage) (tdmRule, bool) {
 	var e struct {
 		Location    string          `json:"location"`
 		Reservation json.RawMessage `json:"tdm-reservation"`
-		Policy      string          `json:"tdm-policy"`
+		Policy      json.RawMessage `json:"tdm-policy"`
 	}
 	if json.Unmarshal(raw, &e) != nil || e.Location == "" {
 		return tdmRule{}, false
 	}
 	value := strings.Trim(string(e.Reservation), `"`)
-	return tdmRule{location: compile(e.Location), reservation: value, policy: clip(e.Policy),
+	var address string
+	_ = json.Unmarshal(e.Policy, &address) // a policy that is no text is none; the reservation stands
+	return tdmRule{location: compile(e.Location), reservation: value, policy: clip(address),
 		text: clip("tdmrep.json: " + e.Location + " tdm-reservation=" + value)}, true
 }

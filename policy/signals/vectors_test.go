@@ -94,7 +94,7 @@ func pathQuery(raw string) string {
 }
 
 func TestRFC9309_Vectors(t *testing.T) {
-	for _, v := range readVectors[robotsVector](t, "robots.json") {
+	for _, v := range append(readVectors[robotsVector](t, "robots.json"), readVectors[robotsVector](t, "house-robots.json")...) {
 		d := Parse(v.body()).Decide(v.Token, pathQuery(v.url()))
 		if d.Allowed != v.Allowed || v.Line != nil && d.Rule.Line != *v.Line {
 			t.Errorf("%s (%s): allowed %v by line %d, want %v by line %d", v.ID, v.Note, d.Allowed, d.Rule.Line, v.Allowed, *v.Line)
