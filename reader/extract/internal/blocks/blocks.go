@@ -3,6 +3,7 @@
 package blocks
 
 import (
+	"hash/maphash"
 	"net/url"
 	"slices"
 
@@ -66,7 +67,7 @@ type Page struct {
 	hasBody bool
 	runs    map[uint64]int32 // runs of words read so far, by the block they came first in
 	panels  map[dom.ID]bool
-	names   [1024]knownName
+	names   [4096]knownName
 	paths   map[uint64]pathSum
 	twins   map[uint64]int32
 	stack   []frame
@@ -373,7 +374,7 @@ func (w *walk) groups(name string) uint64 {
 	if name == "" {
 		return 0
 	}
-	known := &w.names[hashEnds(name)%uint32(len(w.names))]
+	known := &w.names[maphash.String(seed, name)%uint64(len(w.names))]
 	if known.name != name {
 		*known = knownName{name, words.groupsOf(name)}
 	}
@@ -386,15 +387,8 @@ type knownName struct {
 	set  uint64
 }
 
-// hashEnds is a quick hash of the length and the ends of a name.
-func hashEnds(s string) uint32 {
-	h := uint32(len(s)) * 0x9E3779B1
-	for i := range min(8, len(s)) {
-		h = (h ^ uint32(s[i])) * 16777619
-		h = (h ^ uint32(s[len(s)-1-i])) * 16777619
-	}
-	return h ^ h>>15
-}
+// seed makes the places of names in the table; they do not show in any answer.
+var seed = maphash.MakeSeed()
 
 // stem is the first class name without digits at its end: rows are often numbered or marked odd
 // and even by further names.
