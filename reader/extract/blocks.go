@@ -62,7 +62,7 @@ type blockWalk struct {
 type open struct {
 	id        dom.ID
 	end       dom.ID // the first node behind it
-	furniture bool   // it, or one around it, is furniture by its tag or role
+	furniture furniture
 }
 
 type heading struct {
@@ -93,11 +93,11 @@ func (w *blockWalk) enter(n dom.ID) bool {
 	switch {
 	case tag == atom.Br:
 		w.flush()
-	case tag == atom.Td || tag == atom.Th:
+	case (tag == atom.Td || tag == atom.Th) && !w.layout(n):
 		w.text.WriteByte(' ')
 	case !inlineTag(tag):
 		w.flush()
-		w.open = append(w.open, open{n, w.t.After(n, dom.Root), w.around().furniture || w.furniture(n)})
+		w.open = append(w.open, open{n, w.t.After(n, dom.Root), max(w.around().furniture, w.furniture(n))})
 		if headingLevel(tag) > 0 {
 			w.head = n
 		}
@@ -109,6 +109,39 @@ func (w *blockWalk) enter(n dom.ID) bool {
 		w.document(n)
 	}
 	return true
+}
+
+// layout is true for a cell that holds more than a value, or stands beside one that does: a column
+// of the page, not of a table.
+func (w *blockWalk) layout(n dom.ID) bool {
+	if c := w.t.Next(n); c != 0 && w.column(c) {
+		return true
+	}
+	return w.column(n) || w.column(w.t.Prev(n))
+}
+
+// mostCell is how many nodes of a cell are looked at.
+const mostCell = 64
+
+func (w *blockWalk) column(cell dom.ID) bool {
+	if w.t.Kind(cell) != dom.Element {
+		return false
+	}
+	breaks, seen := 0, 0
+	for n := range w.t.Descendants(cell) {
+		if seen++; seen > mostCell {
+			return true
+		}
+		switch w.t.Tag(n) {
+		case atom.Table, atom.H1, atom.H2, atom.H3, atom.H4:
+			return true
+		case atom.Br, atom.P, atom.Div, atom.Ul:
+			if breaks++; breaks > 3 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // apart is true for an inline element that stands right behind another and has a class as that one

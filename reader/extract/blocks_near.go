@@ -11,13 +11,22 @@ import (
 // place says where a block stands.
 type place struct {
 	own       dom.ID // the innermost block element around it
-	furniture bool
+	furniture furniture
 	link      bool // most of its text is links
 }
 
+// furniture says how surely an element, or one around it, is none of the content, by tag and role.
+type furniture uint8
+
+const (
+	unsaid furniture = iota
+	inMenu           // of a menu, which some sites make their panels of
+	beside
+)
+
 // The bounds of what counts as beside the content.
 const (
-	longestGap  = 4 // blocks between two kept ones
+	longestGap  = 8 // blocks between two kept ones
 	mostLevels  = 4 // levels up from a block to what it shares with its neighbour
 	fewestWords = 5 // of a paragraph behind the content
 )
@@ -30,12 +39,13 @@ func (w *blockWalk) widen() {
 	last := -1 // the last kept block
 	for i := range w.blocks {
 		b, at := &w.blocks[i], w.places[i]
-		if !b.Kept && !at.furniture {
-			b.Kept = w.t.Tag(at.own) == atom.H1 || len(b.Files) > 0 || !at.link && entitles(title, b.Text) || last >= 0 && last == i-1 && w.tail(i)
+		if !b.Kept && at.furniture == unsaid {
+			b.Kept = w.t.Tag(at.own) == atom.H1 || len(b.Files) > 0 || !at.link && entitles(title, b.Text)
 		}
-		if !b.Kept {
+		if !b.Kept && (at.furniture == beside || last < 0 || !w.tail(last, i)) {
 			continue
 		}
+		b.Kept = true
 		if gap := i - last - 1; last >= 0 && gap > 0 && gap <= longestGap && w.near(last, i) {
 			w.fill(last+1, i)
 		}
@@ -52,11 +62,12 @@ func entitles(title, text string) bool {
 	return len(text) >= 8 && (strings.HasPrefix(title, text) || strings.HasSuffix(title, text))
 }
 
-// tail is true for a paragraph of sentences that goes on where the kept block before it ends.
-func (w *blockWalk) tail(i int) bool {
+// tail is true for a paragraph of sentences that goes on where the kept block last ends, or behind
+// the label of a panel.
+func (w *blockWalk) tail(last, i int) bool {
 	text := w.blocks[i].Text
-	return w.t.Tag(w.places[i].own) == atom.P && !w.places[i].link && strings.HasSuffix(text, ".") &&
-		len(strings.Fields(text)) >= fewestWords && w.near(i-1, i)
+	return last >= i-2 && w.t.Tag(w.places[i].own) == atom.P && !w.places[i].link && strings.HasSuffix(text, ".") &&
+		len(strings.Fields(text)) >= fewestWords && w.near(last, i)
 }
 
 // near is true for blocks that have an element around both a few levels up, in one cell if in any.
@@ -99,24 +110,28 @@ func (w *blockWalk) climb(n dom.ID) dom.ID {
 // fill keeps the blocks from..to but links and furniture.
 func (w *blockWalk) fill(from, to int) {
 	for i := from; i < to; i++ {
-		if at := w.places[i]; !at.link && !at.furniture {
+		if at := w.places[i]; !at.link && at.furniture != beside {
 			w.blocks[i].Kept = true
 		}
 	}
 }
 
-// furniture is true for an element that says by its tag or role that it is none of the content. A
-// form is one unless there is content in it, as on sites that put each page into a form.
-func (w *blockWalk) furniture(n dom.ID) bool {
+// furniture judges an element by its tag and role. A form is none of the content unless there is
+// content in it, as on sites that put each page into a form.
+func (w *blockWalk) furniture(n dom.ID) furniture {
 	switch w.t.Tag(n) {
-	case atom.Nav, atom.Footer, atom.Aside, atom.Menu, atom.Dialog:
-		return true
+	case atom.Nav:
+		return inMenu
+	case atom.Footer, atom.Aside, atom.Menu, atom.Dialog:
+		return beside
 	case atom.Form:
-		return !w.keep.Has(n)
+		if !w.keep.Has(n) {
+			return beside
+		}
 	}
 	switch strings.ToLower(w.t.Attr(n, "role")) {
 	case "navigation", "contentinfo", "complementary", "search", "dialog", "alertdialog", "menu", "menubar", "toolbar", "log", "timer", "marquee":
-		return true
+		return beside
 	}
-	return false
+	return unsaid
 }

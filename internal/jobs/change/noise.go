@@ -11,13 +11,13 @@ import (
 const longNoise = 140
 
 // volatile is true for a line that does nothing but count (visits, votes, people waiting, results,
-// days left), tell the time or claim a copyright: furniture that stands inside the content. All of its words must be
+// days left), tell the time, claim a copyright or say where the reader is: furniture that stands inside the content. All of its words must be
 // words of such lines, so that a rule with a number in it, as "at least 200 visitors", is none.
 func volatile(text string) bool {
 	if utf8.RuneCountInString(text) > longNoise {
 		return false
 	}
-	if strings.ContainsRune(text, '©') {
+	if strings.ContainsRune(text, '©') || trail.MatchString(text) {
 		return true
 	}
 	var seen sense
@@ -77,7 +77,7 @@ var noiseWords = wordTable(map[sense]string{
 	counted: "keer maal bekeken gelezen bezocht gedeeld gedownload geopend weergaven weergave paginaweergaven bezoekers bezoeker bezoeken hits " +
 		"views view viewed visits visitors visitor pageviews reads shares shared likes votes downloads downloaded times stemmen online gasten guests users " +
 		"wachtenden wachttijd wachtrij waiting queue ahead resultaten resultaat treffers results result found gevonden nuttig useful helpful " +
-		"alkalommal olvasta olvasták lájk lájkolták hasznos sorszám sorban °c klicks aufrufe besucher vues visites",
+		"alkalommal volgende vorige next previous következő előző olvasta olvasták lájk lájkolták hasznos sorszám sorban °c klicks aufrufe besucher vues visites",
 	left:  "nog resterend resterende left remaining még hátra hátralévő noch verbleibend reste",
 	span:  "dag dagen uur uren day days hour hours nap napja óra tag tage jours jour",
 	ago:   "geleden ago órája perce napja hete",
@@ -105,6 +105,9 @@ func wordTable(lists map[sense]string) map[string]sense {
 	}
 	return t
 }
+
+// trail is how a line begins that shows the way to the page.
+var trail = regexp.MustCompile(`(?i)^(u bent hier|je bent hier|you are here|ön itt (áll|van|jár)|jelenlegi hely|itt jár)\s*:`)
 
 var dayOfName = regexp.MustCompile(`(?i)^ma\b.{0,40}\d{4}.*\bnapja( van)?\.?$`)
 
