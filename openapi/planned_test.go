@@ -78,10 +78,17 @@ func TestGeneratedCodeHasTheServedPathsOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, item := range document.Paths.Map() {
+	config, err := os.ReadFile("oapi-codegen.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, item := range document.Paths.Map() {
 		for _, operation := range item.Operations() {
+			if strings.Contains(string(config), operation.OperationID) {
+				continue // excluded, with its reason
+			}
 			name := strings.ToUpper(operation.OperationID[:1]) + operation.OperationID[1:]
-			if path != "/openapi.json" && path != "/openapi.yaml" && !strings.Contains(string(code), "\tVisit"+name+"Response(") {
+			if !strings.Contains(string(code), "\tVisit"+name+"Response(") {
 				t.Errorf("%s is not generated; run go generate", name)
 			}
 		}

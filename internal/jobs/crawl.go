@@ -62,17 +62,18 @@ func (t *task) startOver() {
 // page that calls itself the home page is not believed: many templates do so on every page.
 func (t *task) aliases(final, canonical policy.Target) {
 	own := FormOf(t.target)
-	add := func(a policy.Target) {
-		if form := FormOf(a); form != own {
-			t.finish.Aliases = append(t.finish.Aliases, form)
-		}
+	found := FormOf(final)
+	if found != own {
+		t.finish.Aliases = append(t.finish.Aliases, found)
 	}
-	if final != t.target {
-		add(final)
+	if canonical.IsZero() || !t.scope.onSite(canonical) || canonical.Path() == "/" && final.Path() != "/" {
+		return
 	}
-	home := canonical.Path() == "/" && final.Path() != "/"
-	if !canonical.IsZero() && canonical != final && t.scope.onSite(canonical) && !home {
-		add(canonical)
+	canonical = clean(canonical)
+	form := FormOf(canonical)
+	if form != own && form != found && t.item.Kind != Start && t.scope.wanted(canonical) && bounded(canonical) {
+		f := t.found(Page, canonical, t.item.Depth, "")
+		t.finish.Own = &f
 	}
 }
 

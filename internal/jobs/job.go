@@ -181,7 +181,8 @@ type Finish struct {
 
 	Sealed   []Sealed
 	Found    []Found
-	Aliases  []Form // other names of the page: one that was read already makes this one a duplicate
+	Aliases  []Form // where redirects led: a page that was delivered there makes this one a duplicate
+	Own      *Found // the address that the page calls its own, where it is another one of the site
 	Requests int
 	Limits   int // links that a bound kept out
 	// Retry says how an item that waits again waits; Failed counts it as a failed read.

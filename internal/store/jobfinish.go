@@ -167,11 +167,11 @@ func (s *Store) findClaims(ctx context.Context, tx *sql.Tx, f *finishing) error 
 	return err
 }
 
-// resolveAliases makes an item a duplicate whose page was delivered under another of its names, and
-// keeps the names of the others, so that they are not read again.
+// resolveAliases makes an item a duplicate whose page was delivered under another of its names, or waits
+// under the name that it calls its own. The names of the others are kept, so that they are not read again.
 func (s *Store) resolveAliases(ctx context.Context, tx *sql.Tx, f *finishing) error {
 	for _, item := range f.items {
-		if !f.mine[item] || item.Fate != jobs.Ended {
+		if !f.mine[item] || item.Fate != jobs.Ended || !isPage(item) {
 			continue
 		}
 		for _, form := range item.Aliases {
@@ -179,38 +179,76 @@ func (s *Store) resolveAliases(ctx context.Context, tx *sql.Tx, f *finishing) er
 				return err
 			}
 		}
+		if item.Own != nil && isPage(item) {
+			if err := s.preferOwn(ctx, tx, f, item); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
 
+// isPage is true for an item that gave a page.
+func isPage(item *jobs.Finish) bool {
+	return item.Counter == string(reader.Delivered) || item.Counter == string(reader.Unchanged)
+}
+
+// named is a row that has a form.
+type named struct {
+	place, state int64
+	pace         string
+}
+
+func findForm(ctx context.Context, tx *sql.Tx, job string, form jobs.Form) (n named, err error) {
+	err = query(ctx, tx, "SELECT place, state, pace_key FROM frontier WHERE job = $1 AND form = $2", args{job, form[:]}, func(row *sql.Rows) error {
+		return row.Scan(&n.place, &n.state, &n.pace)
+	})
+	return n, err
+}
+
+// resolveAlias is for the address that a page was found at in the end, by a redirect.
 func (s *Store) resolveAlias(ctx context.Context, tx *sql.Tx, f *finishing, item *jobs.Finish, form jobs.Form) error {
 	j := f.rows[item.Item.Job]
-	var place, state, kind int64
-	var pace string
-	err := query(ctx, tx, "SELECT place, state, kind, pace_key FROM frontier WHERE job = $1 AND form = $2", args{item.Item.Job, form[:]}, func(row *sql.Rows) error {
-		return row.Scan(&place, &state, &kind, &pace)
-	})
+	n, err := findForm(ctx, tx, item.Item.Job, form)
 	switch {
-	case err != nil || place == item.Item.Place:
+	case err != nil || n.place == item.Item.Place:
 		return err
-	case place == 0:
+	case n.place == 0:
 		j.nextPlace++
 		_, err := tx.ExecContext(ctx, `INSERT INTO frontier (job, place, kind, url, raw, twins, host, pace_key, form, depth, state, not_before)
-			VALUES ($1, $2, $3, '', '', '', '', '', $4, $5, 2, $6) ON CONFLICT DO NOTHING`,
-			item.Item.Job, j.nextPlace-1, int64(jobs.Alias), form[:], item.Item.Depth, f.now)
+			VALUES ($1, $2, $3, '', '', '', '', '', $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
+			item.Item.Job, j.nextPlace-1, int64(jobs.Alias), form[:], item.Item.Depth, stateDelivered, f.now)
 		return err
-	case state == 0 && item.Counter == string(reader.Delivered):
+	case n.state == stateWaits:
 		// It waits under the other name: this read is the page's.
-		if _, err := tx.ExecContext(ctx, "UPDATE frontier SET state = 2 WHERE job = $1 AND place = $2", item.Item.Job, place); err != nil {
+		if _, err := tx.ExecContext(ctx, "UPDATE frontier SET state = $1 WHERE job = $2 AND place = $3", stateDelivered, item.Item.Job, n.place); err != nil {
 			return err
 		}
 		j.delta.counts[jobs.Duplicate]++
-		return s.lessPending(ctx, tx, item.Item.Job, map[string]int64{pace: 1})
-	}
-	if item.Counter == string(reader.Delivered) || item.Counter == string(reader.Unchanged) {
-		item.Counter, item.Sealed, item.Receipt = jobs.Duplicate, nil, reader.Receipt{}
+		return s.lessPending(ctx, tx, item.Item.Job, map[string]int64{n.pace: 1})
+	case n.state == stateRead, n.state == stateDelivered:
+		duplicate(item)
 	}
 	return nil
+}
+
+// preferOwn is for the address that a page calls its own: the page is delivered under that one, once it
+// was or will be read there. An own address that was read and gave nothing does not count.
+func (s *Store) preferOwn(ctx context.Context, tx *sql.Tx, f *finishing, item *jobs.Finish) error {
+	n, err := findForm(ctx, tx, item.Item.Job, item.Own.Form)
+	switch {
+	case err != nil || n.place == item.Item.Place || n.place != 0 && n.state == stateDone:
+		return err
+	case n.place == 0:
+		item.Found = append(item.Found, *item.Own)
+	}
+	duplicate(item)
+	return nil
+}
+
+// duplicate takes an item's page back: another item has it.
+func duplicate(item *jobs.Finish) {
+	item.Counter, item.Sealed, item.Receipt = jobs.Duplicate, nil, reader.Receipt{}
 }
 
 // settleItems ends the holds: charged is only what is this claim's own and delivered.
@@ -379,7 +417,11 @@ func (s *Store) endItems(ctx context.Context, tx *sql.Tx, f *finishing) error {
 			fates = append(fates, fate{item.Item.Job, item.Item.Place, 0, int64(number01(item.Failed)), f.now + item.Retry.Milliseconds()})
 			continue
 		}
-		fates = append(fates, fate{item.Item.Job, item.Item.Place, 2, 0, f.now})
+		state := int64(stateDone)
+		if isPage(item) {
+			state = stateDelivered
+		}
+		fates = append(fates, fate{item.Item.Job, item.Item.Place, state, 0, f.now})
 		if less[item.Item.Job] == nil {
 			less[item.Item.Job] = map[string]int64{}
 		}

@@ -134,7 +134,7 @@ func (s *Store) queueFound(ctx context.Context, tx *sql.Tx, now int64, job strin
 		place += int64(len(part))
 		total += n
 	}
-	if total > 0 {
+	if len(added) > 0 {
 		if err := s.addPending(ctx, tx, now, job, rank, added); err != nil {
 			return fmt.Errorf("count queued URLs: %w", err)
 		}
@@ -143,6 +143,14 @@ func (s *Store) queueFound(ctx context.Context, tx *sql.Tx, now int64, job strin
 		total, place, job)
 	return err
 }
+
+// The states of a URL in a frontier.
+const (
+	stateWaits = iota
+	stateRead
+	stateDone
+	stateDelivered
+)
 
 // insertFound inserts one statement's worth of URLs. It counts, by pace key, those that wait, and
 // answers how many were counted into the job.
@@ -157,7 +165,7 @@ func insertFound(ctx context.Context, tx *sql.Tx, now int64, job string, place i
 		}
 		state := 0
 		if f.Kind == jobs.Alias {
-			state = 2
+			state = stateDelivered
 		}
 		place++
 		return []any{job, place - 1, int64(f.Kind), f.URL, f.Raw, string(twins), cut(f.Host, 255), f.Pace, f.Form[:], f.Depth, state,

@@ -59,7 +59,7 @@ CREATE TABLE frontier (
   pace_key   TEXT NOT NULL CHECK (length(pace_key) <= 300), -- the row of hosts it waits for
   form       BYTEA NOT NULL CHECK (length(form) <= 16), -- hash of the URL's normal form
   depth      BIGINT NOT NULL, -- links from the start
-  state      BIGINT NOT NULL CHECK (state IN (0, 1, 2)), -- waits, is read, done
+  state      BIGINT NOT NULL CHECK (state IN (0, 1, 2, 3)), -- waits, is read, done, done and delivered
   attempts   BIGINT NOT NULL DEFAULT 0, -- reads that failed and are tried again
   claims     BIGINT NOT NULL DEFAULT 0, -- fencing number: grows with every claim
   not_before BIGINT NOT NULL, -- not read before; while it is read, when the claim lapses
