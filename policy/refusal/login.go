@@ -50,7 +50,8 @@ func (v *view) bySentToLogin(a Answer) (Finding, bool) {
 		return Finding{}, false
 	}
 	elsewhere := loginHost(final) && !strings.EqualFold(final.Hostname(), asked.Hostname())
-	if isLogin(final) || elsewhere && (len(v.passwords) > 0 || v.onlyForm()) {
+	explains := v.content >= loginPage && len(v.forms) == 0 // a page about logging in
+	if isLogin(final) && !explains || elsewhere && (len(v.passwords) > 0 || v.onlyForm()) {
 		return refused(Login, "", "sent to a login page"), true
 	}
 	return Finding{}, false

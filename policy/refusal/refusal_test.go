@@ -40,7 +40,7 @@ func (v vector) answer() refusal.Answer {
 }
 
 func TestVectors(t *testing.T) {
-	for _, file := range []string{"testdata/responses.json", "testdata/house.json"} {
+	for _, file := range []string{"testdata/responses.json", "testdata/house.json", "testdata/more.json"} {
 		raw, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
