@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -337,4 +338,105 @@ func TestACreditTakesBackWhatWasReported(t *testing.T) {
 			t.Errorf("a credit after 24 hours: %v", err)
 		}
 	})
+}
+
+// A debit whose transaction was slow belongs to a slot that was reported already.
+func TestAStragglerHasAReportOfItsOwn(t *testing.T) {
+	onEach(t, func(t *till) {
+		account, _, customer := t.subscriber()
+		for range 4 {
+			t.charge(account.ID, 2)
+			t.clock.advance(slotTime)
+			t.export()
+			t.clock.advance(-slotTime)
+		}
+		t.wantHeld(customer, 8)
+		t.clock.advance(2 * time.Hour)
+		t.wantAgreement()
+	})
+}
+
+func TestReplicasReportOnce(t *testing.T) {
+	onEach(t, func(t *till) {
+		account, _, customer := t.subscriber()
+		for range 5 {
+			t.charge(account.ID, 2)
+			t.clock.advance(slotTime)
+		}
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				e := billing.NewExporter(t.store, t.stripe, discard, nil)
+				for {
+					n, err := e.Step(t.Context())
+					if err != nil {
+						t.Error(err)
+					}
+					if n == 0 || err != nil {
+						return
+					}
+				}
+			})
+		}
+		all.Wait()
+		t.export()
+		t.wantHeld(customer, 10)
+		if n := count(t.fake.Calls(), "POST /v1/billing/meter_events"); n != 5 {
+			t.Errorf("%d reports for five slots", n)
+		}
+		t.clock.advance(time.Hour)
+		t.wantAgreement()
+	})
+}
+
+func TestThresholdsAreToldOnceAndUntilTheyArrive(t *testing.T) {
+	onEach(t, func(t *till) {
+		account := must(t.store.CreateAccount(t.Context(), "capped", ""))(t)
+		limit, hook := int64(10), "https://hooks.example/x"
+		set := &limit
+		must(t.store.ChangeAccount(t.Context(), account.ID, billing.Change{SpendingCap: &set, WebhookURL: &hook}))(t)
+		heard := &hearing{}
+		tell := func() { t.ok(billing.TellThresholds(t.Context(), t.store, heard)) }
+		t.charge(account.ID, 7)
+		tell()
+		if len(heard.told) != 0 {
+			t.Errorf("told at 70 %%: %+v", heard.told)
+		}
+		t.charge(account.ID, 1)
+		heard.again = time.Minute
+		tell()
+		tell()
+		t.clock.advance(time.Hour)
+		heard.again = 0
+		tell()
+		t.clock.advance(time.Hour)
+		tell()
+		if len(heard.told) != 2 || heard.told[0].Event != heard.told[1].Event || heard.told[1].Percent != 80 || heard.told[1].Ceiling != 10 || heard.told[1].Tries != 2 {
+			t.Errorf("told at 80 %%: %+v", heard.told)
+		}
+		t.charge(account.ID, 2)
+		tell()
+		tell()
+		if len(heard.told) != 3 || heard.told[2].Percent != 100 {
+			t.Errorf("told at 100 %%: %+v", heard.told)
+		}
+		t.clock.advance(11 * 24 * time.Hour) // December
+		t.charge(account.ID, 10)
+		tell()
+		tell()
+		if len(heard.told) != 4 || heard.told[3].Percent != 100 || heard.told[3].Month != "2026-12" {
+			t.Errorf("told in the next month: %+v", heard.told)
+		}
+	})
+}
+
+// hearing is a customer's webhook.
+type hearing struct {
+	told  []billing.Threshold
+	again time.Duration
+}
+
+func (h *hearing) Tell(_ context.Context, _ billing.Account, t billing.Threshold) time.Duration {
+	h.told = append(h.told, t)
+	return h.again
 }
