@@ -68,6 +68,7 @@ type Request struct {
 	Validators  gate.Validators
 	Turn        gate.Turn
 	FreshRobots bool
+	RobotsSince time.Time
 	Within      func(policy.Target) bool
 	// Follow fills Document.Trail.
 	Follow bool
@@ -115,7 +116,7 @@ func timely(ctx context.Context, err error) error {
 func (r *Reader) read(ctx context.Context, req Request, o plan) (*Document, error) {
 	page, verdict, err := r.gate.Get(ctx, gate.Ask{
 		Profile: req.Profile, Cause: req.Cause, Target: req.Target, Language: o.Language, Country: strings.ToLower(o.Country),
-		Validators: req.Validators, Turn: req.Turn, FreshRobots: req.FreshRobots, Within: req.Within,
+		Validators: req.Validators, Turn: req.Turn, FreshRobots: req.FreshRobots, RobotsSince: req.RobotsSince, Within: req.Within,
 	})
 	if err != nil {
 		return nil, decided(err, verdict)

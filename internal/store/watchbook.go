@@ -141,11 +141,6 @@ func (s watchBook) tryClaimVisit(ctx context.Context, tx *sql.Tx) (_ *watch.Clai
 		c.Lease, now+visitLease.Milliseconds(), c.Round, c.Number); err != nil {
 		return nil, false, err
 	}
-	first, err := affected(ctx, tx, "UPDATE watch_rounds SET started_at = $1 WHERE id = $2 AND started_at IS NULL", now, c.Round)
-	if err != nil {
-		return nil, false, err
-	}
-	c.First = first > 0
 	return s.fill(ctx, tx, c, id, now)
 }
 
@@ -185,6 +180,29 @@ func (s watchBook) fill(ctx context.Context, tx *sql.Tx, c *watch.Claim, id stri
 	}
 	c.Recipient, err = seal.NewRecipient(public)
 	return c, false, err
+}
+
+// Start answers when a round began its work. See watch.Book.
+func (s watchBook) Start(ctx context.Context, c *watch.Claim) (at time.Time, first bool, err error) {
+	err = s.tx(ctx, func(tx *sql.Tx) error {
+		now, err := s.now(ctx, tx)
+		if err != nil {
+			return err
+		}
+		n, err := affected(ctx, tx, "UPDATE watch_rounds SET started_at = $1 WHERE id = $2 AND started_at IS NULL", now, c.Round)
+		if err != nil {
+			return err
+		}
+		var started sql.NullInt64
+		first = n > 0
+		err = tx.QueryRowContext(ctx, "SELECT started_at FROM watch_rounds WHERE id = $1", c.Round).Scan(&started)
+		at = timeOrZero(started)
+		if errors.Is(err, sql.ErrNoRows) {
+			return watch.ErrLost
+		}
+		return err
+	})
+	return at, first, err
 }
 
 // Pages are what is known of a claim's site. See watch.Book.

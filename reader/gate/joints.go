@@ -26,6 +26,9 @@ type Ask struct {
 	Turn Turn
 	// FreshRobots asks for robots.txt even when a valid copy is held: the start of a crawl (B03).
 	FreshRobots bool
+	// RobotsSince, when not zero, is when a crawl of many requests began: a robots.txt that was fetched
+	// before is asked for anew, under a profile that does so at the start of a crawl.
+	RobotsSince time.Time
 	// Until is when the answer must be there, by the gate's clock; the zero time is Config.Timeout
 	// from now. A deadline of the context counts as well: the earlier one holds.
 	Until time.Time

@@ -63,7 +63,7 @@ func (r *reading) valid(c RobotsCopy) bool {
 	if c.State == RobotsUnreachable {
 		return true
 	}
-	if r.fresh() && c.FetchedAt.Before(r.began) {
+	if r.fresh() && c.FetchedAt.Before(r.began) || r.refetches() && c.FetchedAt.Before(r.ask.RobotsSince) {
 		return false
 	}
 	return now.Sub(c.FetchedAt) < r.ask.Profile.RobotsLife(nil)
@@ -71,8 +71,12 @@ func (r *reading) valid(c RobotsCopy) bool {
 
 // fresh: a lone read is a crawl of its own.
 func (r *reading) fresh() bool {
-	lone := r.ask.Cause.Kind == policy.CauseRead && slices.Contains(r.ask.Profile.Robots.RefetchOn, policy.CrawlStart)
-	return r.ask.FreshRobots || lone
+	return r.ask.FreshRobots || r.ask.Cause.Kind == policy.CauseRead && r.refetches()
+}
+
+// refetches is true under a profile that asks for robots.txt at the start of each crawl.
+func (r *reading) refetches() bool {
+	return slices.Contains(r.ask.Profile.Robots.RefetchOn, policy.CrawlStart)
 }
 
 func (r *reading) said(c RobotsCopy) signals.Robots {

@@ -104,7 +104,7 @@ func (l *learning) count(kind PageKind) int {
 // ask is a request for a feed or sitemap: it goes through the gate like any other, and nobody pays.
 func (v *visit) ask(p *Page, t policy.Target, want gate.Want) gate.Ask {
 	return gate.Ask{
-		Profile: v.Profile, Cause: v.cause(), Target: t, Want: want, Validators: p.Validators, FreshRobots: v.refetch(t),
+		Profile: v.Profile, Cause: v.cause(), Target: t, Want: want, Validators: p.Validators, RobotsSince: v.since,
 		Within: v.scope.related, Country: strings.ToLower(v.claim.Watch.Options.Read.Country),
 		Until: v.Clock.Now().Add(v.Timeout),
 	}
@@ -113,7 +113,6 @@ func (v *visit) ask(p *Page, t policy.Target, want gate.Want) gate.Ask {
 // listing gets a feed or sitemap and hands what it says to read; nothing is said by a 304.
 func (v *visit) listing(ctx context.Context, p *Page, t policy.Target, want gate.Want, read func(gate.Page) ([]Page, error)) error {
 	page, _, err := v.Gate.Get(ctx, v.ask(p, t, want))
-	v.asked(t, err)
 	if err != nil {
 		return err
 	}
@@ -197,7 +196,7 @@ func (v *visit) findSitemaps(ctx context.Context, p *Page) error {
 	if err != nil {
 		return nil //nolint:nilerr // it was noted when the page was tried
 	}
-	named, err := v.Gate.Sitemaps(ctx, gate.Ask{Profile: v.Profile, Cause: v.cause(), Target: t, Until: v.Clock.Now().Add(v.Timeout)})
+	named, err := v.Gate.Sitemaps(ctx, gate.Ask{Profile: v.Profile, Cause: v.cause(), Target: t, RobotsSince: v.since, Until: v.Clock.Now().Add(v.Timeout)})
 	if err != nil {
 		return ctx.Err() // without them, the links will do; the next round asks again
 	}

@@ -26,7 +26,7 @@ func (v *visit) read(ctx context.Context, p *Page, t policy.Target) error {
 	charged := false
 	request := reader.Request{
 		Profile: v.Profile, Cause: v.cause(), Target: t, Options: w.Options.Read, FingerprintKey: v.claim.FingerprintKey,
-		NoTokens: w.Options.NoPage, Within: v.within(p), FreshRobots: v.refetch(t), Trace: true,
+		NoTokens: w.Options.NoPage, Within: v.within(p), RobotsSince: v.since, Trace: true,
 	}
 	if state, err := stateOf(p); err == nil && state.Seen && state.Missed == 0 {
 		request.Validators, request.KnownBody = p.Validators, p.Body
@@ -39,7 +39,6 @@ func (v *visit) read(ctx context.Context, p *Page, t policy.Target) error {
 		charged = err == nil && h.Charge(d.Receipt()) > 0
 		return err
 	})
-	v.asked(t, err)
 	if w.MaxUnits > 0 && !charged {
 		if _, back := v.Book.Reserve(context.WithoutCancel(ctx), v.claim, -1); back != nil && err == nil {
 			err = back
@@ -71,19 +70,6 @@ func (v *visit) within(p *Page) func(policy.Target) bool {
 		return v.scope.related
 	}
 	return v.scope.holds
-}
-
-// refetch is true for the first request of a round to an authority, under a profile that then reads
-// robots.txt anew.
-func (v *visit) refetch(t policy.Target) bool {
-	return slices.Contains(v.Profile.Robots.RefetchOn, policy.CrawlStart) && !v.fresh[t.Authority()]
-}
-
-// asked notes that robots.txt of t was read anew, unless the request did not come to that.
-func (v *visit) asked(t policy.Target, err error) {
-	if err == nil || !isBusy(err) {
-		v.fresh[t.Authority()] = true
-	}
 }
 
 // take compares the page with the visit before, inside the hand-over: the change is sealed and recorded

@@ -37,6 +37,8 @@ type Book interface {
 	PutOff(ctx context.Context, watch string, next time.Time) error
 	// Claim leases one site that is to be visited now; nil when there is none.
 	Claim(ctx context.Context) (*Claim, error)
+	// Start answers when the round began its work: now, for the first that asks.
+	Start(ctx context.Context, c *Claim) (at time.Time, first bool, err error)
 	// Pages are what is known of the claim's site.
 	Pages(ctx context.Context, c *Claim) ([]Page, error)
 	// Record keeps what one page came to, and lengthens the lease. It answers the change's number.
@@ -151,9 +153,6 @@ func (r *Runner) Step(ctx context.Context) error {
 			<-r.slots
 			return err
 		}
-		if err := r.started(ctx, claim); err != nil {
-			r.Log.Error("watches: the next round could not be planned; it may come early", "watch", claim.Watch.ID, "error", err.Error())
-		}
 		r.active.Go(func() {
 			r.visit(ctx, claim)
 			<-r.slots
@@ -198,18 +197,4 @@ func (r *Runner) beginOne(ctx context.Context, w Watch) error {
 	}
 	_, err = r.Book.Begin(ctx, w.ID, w.NextRound, w.Schedule.Next(r.Profile, now, append(begun, now)))
 	return err
-}
-
-// started plans anew when a round that had waited, for its window or its customer's word, starts after the
-// next one was due: that one is this one.
-func (r *Runner) started(ctx context.Context, c *Claim) error {
-	now := r.Clock.Now()
-	if !c.First || c.Watch.NextRound.IsZero() || c.Watch.NextRound.After(now) {
-		return nil
-	}
-	begun, err := r.Book.Begun(ctx, c.Watch.ID, now.Add(-48*time.Hour))
-	if err != nil {
-		return err
-	}
-	return r.Book.PutOff(ctx, c.Watch.ID, c.Watch.Schedule.Next(r.Profile, now, begun))
 }

@@ -31,7 +31,7 @@ type visit struct {
 	pages   []*Page
 	known   map[string]*Page
 	skipped map[string]bool // hosts left alone this round
-	fresh   map[string]bool // authorities whose robots.txt this visit has asked for anew
+	since   time.Time       // copies of robots.txt that are older are not used, where the profile says so
 	later   time.Time       // when a listing may be fetched that may not yet; zero is none
 	changes []Told
 	stop    bool // the round ends here: no money, no account
@@ -40,7 +40,7 @@ type visit struct {
 
 // visit visits the claim's site to the end, or gives it back.
 func (r *Runner) visit(ctx context.Context, c *Claim) {
-	v := &visit{Runner: r, claim: c, known: map[string]*Page{}, skipped: map[string]bool{}, fresh: map[string]bool{}}
+	v := &visit{Runner: r, claim: c, known: map[string]*Page{}, skipped: map[string]bool{}}
 	until, err := v.run(ctx)
 	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 	defer cancel()
@@ -67,6 +67,12 @@ func (r *Runner) visit(ctx context.Context, c *Claim) {
 
 // run goes from page to page. It answers when to go on; the zero time says that all is done.
 func (v *visit) run(ctx context.Context) (time.Time, error) {
+	if opens := v.opens(v.Clock.Now()); opens.After(v.Clock.Now()) {
+		return opens, nil
+	}
+	if err := v.start(ctx); err != nil {
+		return time.Time{}, err
+	}
 	if err := v.load(ctx); err != nil {
 		return time.Time{}, err
 	}
@@ -101,6 +107,29 @@ func (v *visit) opens(now time.Time) time.Time {
 		return window.NextOpen(window.NextClosed(now))
 	}
 	return now
+}
+
+// start notes that the round has begun its work, and plans anew when the next one became due while it
+// waited for its window: that one is this one.
+func (v *visit) start(ctx context.Context) error {
+	now := v.Clock.Now()
+	started, first, err := v.Book.Start(ctx, v.claim)
+	if err != nil {
+		return err
+	}
+	v.since = started
+	if closes := v.Profile.Schedule.Window.NextClosed(started); !closes.IsZero() && closes.Before(now) {
+		v.since = now // another night
+	}
+	w := v.claim.Watch
+	if !first || w.NextRound.IsZero() || w.NextRound.After(now) {
+		return nil
+	}
+	begun, err := v.Book.Begun(ctx, w.ID, now.Add(-48*time.Hour))
+	if err != nil {
+		return err
+	}
+	return v.Book.PutOff(ctx, w.ID, w.Schedule.Next(v.Profile, now, begun))
 }
 
 // load reads what is known of the site, and on the first visit where its sitemaps are.

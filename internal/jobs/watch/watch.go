@@ -128,7 +128,6 @@ type Claim struct {
 	Round          string
 	Lease          int64
 	At             time.Time // when it was claimed
-	First          bool      // it started its round
 	Failed         int       // failures in a row, for the back-off
 	Tally          Tally
 	Recipient      seal.Recipient
