@@ -44,10 +44,10 @@ func Metadata(t *dom.Tree, base *url.URL) Meta {
 	p.gather()
 	p.ld = readLD(p.scripts, p.address(), p.headings())
 	var m Meta
-	m.SiteName = p.siteName()
-	m.Title, m.SiteName = p.pickTitle(m.SiteName)
+	declared := p.siteName()
+	m.Title, m.SiteName = p.pickTitle(declared)
 	m.Language = p.language()
-	m.Byline = p.byline(m.SiteName)
+	m.Byline = p.byline(declared, m.SiteName)
 	m.PublishedAt, m.ModifiedAt = p.dates(m.Language)
 	m.Canonical = p.canonical()
 	m.Image = p.image()
@@ -242,13 +242,18 @@ func (p *papers) microdata(n dom.ID, tag atom.Atom) {
 }
 
 func byClass(class string) bool {
-	if !strings.Contains(class, "uthor") && !strings.Contains(class, "yline") && !strings.Contains(class, "auteur") && !strings.Contains(class, "szerzo") {
+	if strings.Contains(class, "omment") || !strings.Contains(class, "uthor") && !strings.Contains(class, "yline") && !strings.Contains(class, "auteur") && !strings.Contains(class, "szerzo") {
 		return false
 	}
 	for word := range strings.FieldsSeq(class) {
 		switch strings.ToLower(word) {
 		case "byline", "author", "author-name", "entry-author", "post-author", "article-author", "byline-name", "article__author", "p-author", "auteur", "byline__name", "article-byline", "c-byline", "szerzo", "author__name", "authors":
 			return true
+		}
+		for _, end := range [...]string{"_author", "-author", "author-name", "author_name", "-byline", "_byline", "byline-author"} {
+			if word = strings.ToLower(word); strings.HasSuffix(word, end) && !strings.HasPrefix(word, "related") {
+				return true
+			}
 		}
 	}
 	return false

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
 // dates are when the page was published and last changed, as far as it says.
@@ -66,7 +67,7 @@ func hints(s string, some ...string) bool {
 }
 
 var publishedLabels = []string{"gepubliceerd op", "gepubliceerd:", "gepubliceerd", "publicatiedatum", "geplaatst op", "geplaatst:", "datum publicatie", "published on", "published:", "published", "posted on", "posted:", "date published", "publication date", "first published", "közzétéve", "közzététel", "megjelent",
-	"megjelenés", "publikálva", "feltöltve", "veröffentlicht am", "veröffentlicht", "erschienen am", "erstellt am", "publié le", "publié", "mis en ligne le", "date de publication", "publicado", "pubblicato"}
+	"megjelenés", "publikálva", "feltöltve", "létrehozva", "létrehozás dátuma", "beküldve", "dátum:", "datum:", "veröffentlicht am", "veröffentlicht", "erschienen am", "erstellt am", "erstellt:", "publié le", "publié", "mis en ligne le", "date de publication", "publicado", "pubblicato"}
 
 var modifiedLabels = []string{"laatst gewijzigd", "laatst bijgewerkt", "laatste wijziging", "gewijzigd op", "bijgewerkt op", "bijgewerkt", "last updated", "last modified", "last reviewed", "updated on", "updated:", "updated", "modified", "frissítve", "utolsó módosítás", "utoljára módosítva", "utolsó frissítés", "módosítva",
 	"zuletzt aktualisiert", "aktualisiert am", "aktualisiert", "stand:", "letzte änderung", "zuletzt geändert", "mis à jour le", "mise à jour", "dernière mise à jour", "actualizado", "aggiornato"}
@@ -96,12 +97,28 @@ func (p *papers) visibleDates(lang string) (published, modified string) {
 		case kind == labelPublished:
 			published = cmp.Or(published, d)
 		case published == "" && i-heading < 8 && len(s) < 48:
-			if d, rest := findDate(s, lang); d != "" && len(letters(rest)) < 8 {
-				published = d
-			}
+			published = lineDate(s, lang)
 		}
 	}
 	return published, modified
+}
+
+// lineDate is the date of a line by the heading that says nothing else, or has it to itself between bars.
+func lineDate(s, lang string) string {
+	word, _, _ := strings.Cut(strings.ToLower(s), " ")
+	switch strings.Trim(word, ":.") {
+	case "tot", "t/m", "vanaf", "until", "till", "to", "from", "due", "since", "sinds", "bis", "ab", "seit", "geldig", "valid", "expires", "jusqu'au", "dès":
+		return "" // the end or the start of something else
+	}
+	if d, rest := findDate(s, lang); d != "" && len(letters(rest)) < 8 {
+		return d
+	}
+	for part := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == '|' || r == '·' || r == '•' }) {
+		if d, rest := findDate(part, lang); d != "" && len(part) < len(s) && len(letters(rest)) < 4 {
+			return d
+		}
+	}
+	return ""
 }
 
 type labelKind uint8
@@ -120,7 +137,7 @@ func labelled(s, before, lang string) (string, labelKind) {
 		kind   labelKind
 	}{{modifiedLabels, labelModified}, {publishedLabels, labelPublished}} {
 		for _, l := range group.labels {
-			if at := strings.Index(lower, l); at >= 0 && at <= 40 && (at == 0 || len(lower) == len(s)) {
+			if at := strings.Index(lower, l); at >= 0 && at <= 40 && (at == 0 || len(lower) == len(s) && !endsInLetter(lower[:at])) {
 				rest := s[min(at+len(l), len(s)):]
 				d, _ := findDate(rest[:min(len(rest), 60)], lang)
 				return d, group.kind
@@ -132,6 +149,11 @@ func labelled(s, before, lang string) (string, labelKind) {
 		}
 	}
 	return "", noLabel
+}
+
+func endsInLetter(s string) bool {
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return unicode.IsLetter(r)
 }
 
 func digit(s string) bool { return strings.ContainsAny(s, "0123456789") }

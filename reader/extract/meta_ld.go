@@ -279,12 +279,14 @@ func (l ldReader) fill(p *ldPage, n ldNode) {
 		set(&p.headline, l.text(n["name"]))
 	}
 	set(&p.image, l.link(n["image"]))
+	set(&p.image, l.link(n["primaryImageOfPage"]))
 	set(&p.image, l.link(n["thumbnailUrl"]))
 	set(&p.description, l.text(n["description"]))
 	set(&p.language, l.text(n["inLanguage"]))
 	set(&p.published, l.text(n["datePublished"]))
 	set(&p.published, l.text(n["datePosted"]))
 	set(&p.published, l.text(n["uploadDate"]))
+	set(&p.published, l.text(n["dateCreated"]))
 	set(&p.modified, l.text(n["dateModified"]))
 	set(&p.publisher, l.name(n["publisher"]))
 	set(&p.site, l.name(n["isPartOf"]))
@@ -380,6 +382,14 @@ func (l ldReader) names(v any) []string {
 	}
 	var all []string
 	for _, e := range list {
+		if n, ok := l.deref(e).(ldNode); ok {
+			if several := words(n["name"]); len(several) > 1 {
+				for _, s := range several[:min(len(several), 12-len(all))] {
+					all = append(all, tidy(s, 200))
+				}
+				continue
+			}
+		}
 		if s := l.name(e); s != "" && len(all) < 12 {
 			all = append(all, s)
 		}

@@ -176,3 +176,31 @@ func FuzzMetadata(f *testing.F) {
 		}
 	})
 }
+
+func TestWhatHeadsOftenSay(t *testing.T) {
+	ld := func(s string) string { return `<script type="application/ld+json">` + s + `</script>` }
+	for page, want := range map[string]Meta{
+		ld(`{"@type":"Article","headline":"X","author":{"@type":"Person","name":["Ann","Bob"]},"dateCreated":"2020-01-01"}`):                                                             {Title: "X", Byline: "Ann, Bob", PublishedAt: "2020-01-01"},
+		ld(`{"@graph":[{"@type":"WebPage","primaryImageOfPage":{"@id":"#i"}},{"@type":"ImageObject","@id":"#i","url":"https://i.example/p.jpg"}]}`):                                      {Image: "https://i.example/p.jpg"},
+		`<title>P</title><h1>P</h1><p>Nieuwsbericht | 12-05-2020 | 10:30</p>`:                                                                                                            {Title: "P", PublishedAt: "2020-05-12"},
+		`<title>P</title><h1>P</h1><p>Sluitingsdatum: 12 mei 2020</p>`:                                                                                                                   {Title: "P"},
+		`<title>P</title><h1>P</h1><p>Tot 12-05-2020</p>`:                                                                                                                                {Title: "P"},
+		`<title>P</title><h1>P</h1><p>Beküldve: 2021-06-03</p>`:                                                                                                                          {Title: "P", PublishedAt: "2021-06-03"},
+		`<title>P</title><meta name="twitter:label1" content="Geschreven door"><meta name="twitter:data1" content="Dana Roe">`:                                                           {Title: "P", Byline: "Dana Roe"},
+		`<title>Thoughts | Sam Boss</title><h1>Thoughts</h1><meta name=author content="Sam Boss">`:                                                                                       {Title: "Thoughts", Byline: "Sam Boss"},
+		`<title>P</title><p class="post_author">By Anna Bakker, May 3, 2021 10:15 am</p><p class="comment-author">Troll</p>`:                                                             {Title: "P", Byline: "Anna Bakker"},
+		`<title>P</title><p class="byline">Sat, 20 Dec, 2025</p>`:                                                                                                                        {Title: "P"},
+		`<title>Een kop - Kade</title><meta property="og:site_name" content="Kade">` + ld(`{"@type":"WebPage","name":"Een kop - Kade"},{"@type":"Article","headline":"Een kop - Kade"}`): {Title: "Een kop", SiteName: "Kade"},
+		`<title>Hij zei "nee"</title><meta property="og:title" content="Hij zei "nee"">`:                                                                                                 {Title: `Hij zei "nee"`},
+		`<title>Havenkrant's thuis | De boot is weer terug</title>`:                                                                                                                      {Title: "De boot is weer terug"},
+	} {
+		got := metaOf(t, page)
+		got.Language, got.Canonical = "", ""
+		if want.SiteName == "" {
+			got.SiteName = ""
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s\ngives %+v\nwant  %+v", page, got, want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -19,7 +20,7 @@ func sameLetters(a, b string) bool { return a != "" && letters(a) == letters(b) 
 
 func (p *papers) siteName() string {
 	for _, s := range [...]string{p.first("og:site_name"), p.ld.site, p.ld.publisher, p.first("application-name", "apple-mobile-web-app-title", "twitter:app:name:iphone", "dc.publisher", "dcterms.publisher")} {
-		if s = tidy(s, 200); s != "" && !strings.Contains(s, "://") {
+		if s = tidy(s, 200); s != "" && !strings.Contains(s, "://") && !(sameLetters(s, p.title) && len(strings.Fields(s)) > 4) {
 			return s
 		}
 	}
@@ -34,7 +35,14 @@ func (p *papers) pickTitle(site string) (title, siteName string) {
 		site = found
 	}
 	og, _ := p.bareTitle(p.first("og:title", "twitter:title", "dc.title", "dcterms.title"), site)
-	for _, s := range [...]string{p.agreed(p.ld.headline), p.agreed(og), bare, og, p.ld.headline, p.named["headline"], first(p.h1)} {
+	if rest, ok := strings.CutPrefix(bare, og); ok && og != "" && strings.HasPrefix(strings.TrimSpace(rest), `"`) {
+		og = bare // a quotation mark in the title has cut the attribute short
+	}
+	headline := p.ld.headline
+	if head, _, ok := p.cutName(headline, site); ok {
+		headline = head
+	}
+	for _, s := range [...]string{p.agreed(headline), p.agreed(og), bare, og, headline, p.named["headline"], first(p.h1)} {
 		if s != "" && !(site != "" && sameLetters(s, site) && first(p.h1) != "" && !sameLetters(first(p.h1), site)) {
 			return s, site
 		}
@@ -88,6 +96,7 @@ var separators = []string{" | ", " – ", " — ", " - ", " · ", " • ", " » 
 // bareTitle is title without the name of the site: the part that is the site's name, that of its
 // domain, or, when the first heading of the page is the rest, whatever stands beside that.
 func (p *papers) bareTitle(title, site string) (bare, name string) {
+	title = strings.TrimRight(title, " |:•")
 	if title == "" {
 		return "", ""
 	}
@@ -96,20 +105,8 @@ func (p *papers) bareTitle(title, site string) (bare, name string) {
 			return title, ""
 		}
 	}
-	for _, sep := range separators {
-		if !strings.Contains(title, sep) {
-			continue
-		}
-		if i := strings.LastIndex(title, sep); i > 0 {
-			if head, tail := title[:i], title[i+len(sep):]; p.names(tail, site) {
-				return p.again(head, site), strings.TrimSpace(tail)
-			}
-		}
-		if i := strings.Index(title, sep); i > 0 {
-			if head, tail := title[:i], title[i+len(sep):]; p.names(head, site) && tail != "" {
-				return strings.TrimSpace(tail), strings.TrimSpace(head)
-			}
-		}
+	if head, tail, ok := p.cutName(title, site); ok {
+		return head, tail
 	}
 	for _, sep := range separators {
 		for _, h := range p.h1 {
@@ -120,10 +117,33 @@ func (p *papers) bareTitle(title, site string) (bare, name string) {
 	}
 	for _, sep := range [...]string{" | ", " » ", " :: ", " • "} {
 		if i := strings.LastIndex(title, sep); i > 0 && len(strings.Fields(title[:i])) > 1 && len(title)-i < 60 {
+			if head, tail := title[:i], title[i+len(sep):]; p.hosts(head) && len(strings.Fields(tail)) > 3 {
+				return strings.TrimSpace(tail), strings.TrimSpace(head)
+			}
 			return strings.TrimSpace(title[:i]), ""
 		}
 	}
 	return title, ""
+}
+
+// cutName parts the name of the site from a title that has it at its end or its start.
+func (p *papers) cutName(title, site string) (bare, name string, ok bool) {
+	for _, sep := range separators {
+		if !strings.Contains(title, sep) {
+			continue
+		}
+		if i := strings.LastIndex(title, sep); i > 0 {
+			if head, tail := title[:i], title[i+len(sep):]; p.names(tail, site) {
+				return p.again(head, site), strings.TrimSpace(tail), true
+			}
+		}
+		if i := strings.Index(title, sep); i > 0 {
+			if head, tail := title[:i], title[i+len(sep):]; p.names(head, site) && tail != "" {
+				return strings.TrimSpace(tail), strings.TrimSpace(head), true
+			}
+		}
+	}
+	return "", "", false
 }
 
 // again takes a second mention of the site, as in "Title - Section | Site", no further than the
@@ -183,6 +203,20 @@ func (p *papers) names(part, site string) bool {
 	return false
 }
 
+// hosts is true when part begins as the domain is called and says little more.
+func (p *papers) hosts(part string) bool {
+	if p.base == nil {
+		return false
+	}
+	l := letters(part)
+	for label := range strings.SplitSeq(strings.ToLower(p.base.Hostname()), ".") {
+		if label = letters(label); len(label) > 5 && strings.HasPrefix(l, label) && len(l) < len(label)+16 {
+			return true
+		}
+	}
+	return false
+}
+
 func (p *papers) heads(l string) bool {
 	for _, h := range p.h1 {
 		if letters(h) == l {
@@ -196,22 +230,38 @@ func (p *papers) heads(l string) bool {
 var byWords = []string{"written by ", "posted by ", "published by ", "story by ", "text by ", "words by ", "by: ", "by ", "author: ", "authors: ", "door: ", "door ", "geschreven door ", "auteur: ", "auteur ", "tekst: ", "von ", "von: ", "autor: ", "text: ", "par ", "par: ",
 	"por ", "por: ", "di ", "szerző: ", "szerző ", "írta: ", "írta ", "av ", "af ", "de: ", "autor ", "скрито: ", "автор: ", "автор "}
 
-func (p *papers) byline(site string) string {
-	if s := joinNames(p.ld.authors, site); s != "" {
+// byline is who wrote the page. The name that the site declares for itself is no byline; a name that only
+// the page's title has beside it is one when the page names it as its author.
+func (p *papers) byline(declared, site string) string {
+	if s := joinNames(p.ld.authors, declared); s != "" {
 		return s
 	}
 	var metas []string
 	for _, name := range [...]string{"author", "article:author", "article:author_name", "parsely-author", "sailthru.author", "byl", "dc.creator", "dcterms.creator", "citation_author", "og:author", "rbauthors"} {
 		if v := p.named[name]; v != "" {
 			metas = append(metas, v)
-			if s := joinNames(metas, site); s != "" {
+			if s := joinNames(metas, declared); s != "" {
 				return s
 			}
 		}
 	}
+	if s := joinNames([]string{p.labelledAuthor()}, site); s != "" {
+		return s
+	}
 	for _, s := range p.authors {
 		if s = joinNames([]string{s}, site); s != "" {
 			return s
+		}
+	}
+	return ""
+}
+
+// labelledAuthor is the name that a page labels as its author's for cards on social networks.
+func (p *papers) labelledAuthor() string {
+	for _, k := range [...]string{"1", "2"} {
+		switch strings.ToLower(p.named["twitter:label"+k]) {
+		case "written by", "author", "verfasst von", "geschrieben von", "geschreven door", "auteur", "écrit par", "rédigé par", "szerző", "írta", "szerző:", "escrito por", "scritto da":
+			return p.named["twitter:data"+k]
 		}
 	}
 	return ""
@@ -235,6 +285,25 @@ func joinNames(names []string, site string) string {
 	return strings.Join(all, ", ")
 }
 
+// withoutDate is s without the date and the time behind a name, and nothing when it is only those.
+func withoutDate(s string) string {
+	if !digit(s) {
+		return s
+	}
+	d, rest := findDate(s, "")
+	if d == "" {
+		return s
+	}
+	kept := slices.DeleteFunc(strings.Fields(rest), func(word string) bool {
+		word = strings.ToLower(word)
+		return digit(word) || word == "am" || word == "pm" || word == "-" || word == "at"
+	})
+	if rest = strings.Join(kept, " "); len(letters(rest)) < 4 {
+		return ""
+	}
+	return rest
+}
+
 // cleanName is a name out of a byline: without "By", a date behind it, or a link.
 func cleanName(s string) string {
 	s = tidy(stripTags(s), 300)
@@ -248,9 +317,9 @@ func cleanName(s string) string {
 	for _, sep := range [...]string{" | ", " • ", " · ", " – ", " — "} {
 		s, _, _ = strings.Cut(s, sep)
 	}
-	s = strings.Trim(s, " ,;:|-–—·")
+	s = strings.Trim(withoutDate(s), " ,;:|-–—·")
 	switch lower = strings.ToLower(s); {
-	case s == "", len(s) > 120, strings.Contains(s, "://"), strings.HasPrefix(lower, "www."), strings.HasPrefix(s, "@"), strings.Contains(s, "@") && !strings.Contains(s, " "):
+	case s == "", len(s) > 120, strings.Contains(lower, "www."), strings.Contains(s, "://"), strings.HasPrefix(lower, "www."), strings.HasPrefix(s, "@"), strings.Contains(s, "@") && !strings.Contains(s, " "):
 		return ""
 	case lower == "admin", lower == "administrator", lower == "by", lower == "author", lower == "null", lower == "undefined", lower == "none", lower == "unknown", lower == "anonymous":
 		return ""
