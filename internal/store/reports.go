@@ -237,6 +237,20 @@ func (s *Store) Books(ctx context.Context, p billing.Period) ([]billing.Book, er
 	if err != nil {
 		return nil, err
 	}
+	err = query(ctx, tx, `SELECT account, customer, billed_from, COALESCE(billed_until, $1) FROM subscriptions
+		WHERE billed_from < $2 AND COALESCE(billed_until, $1) >= $3 ORDER BY account, billed_from`, args{now, to, from}, func(row *sql.Rows) error {
+		var account, customer string
+		var first, last int64
+		err := row.Scan(&account, &customer, &first, &last)
+		// Also a month without any use is compared: the payment service may have some.
+		for m := billing.Month(timeOf(max(first, from))); m.From.UnixMilli() <= min(last, to-1); m = billing.Month(m.To) {
+			book(account, customer, m.From.UnixMilli())
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the books: %w", err)
+	}
 	steps := []struct {
 		text string
 		a    args
