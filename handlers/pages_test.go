@@ -28,6 +28,13 @@ func TestRoutesAndDocumentAgree(t *testing.T) {
 			delete(served, method+" "+path)
 		}
 	}
+	for _, path := range []string{"/healthz", "/readyz", "/bot/ips.json"} {
+		if !served["HEAD "+path] {
+			t.Errorf("HEAD %s is not served", path)
+		}
+		delete(served, "HEAD "+path)
+	}
+	delete(served, "HEAD /bot/promises")
 	forPeople := regexp.MustCompile(`^(GET|HEAD) (/|/docs.*|/bot|/signup|/llms\.txt|/robots\.txt|/assets/\{name\}|/openapi\.(json|yaml))$`)
 	for route := range served {
 		if !forPeople.MatchString(route) {
@@ -109,6 +116,29 @@ func TestAForgedHostMakesNoLink(t *testing.T) {
 	}
 }
 
+// What no test proves is not shown, nor what another bot promises.
+func TestPromisesAreTheProfilesAndProven(t *testing.T) {
+	r := newRig(t)
+	r.server.promises = []policy.Promise{
+		{ID: "W01", Profiles: []string{"test"}, EN: "Only when asked.", NL: "Alleen op verzoek."},
+		{ID: "W02", Profiles: []string{"test"}, EN: "Not proven.", NotYet: true},
+		{ID: "B01", Profiles: []string{"another"}, EN: "Not ours."},
+	}
+	for _, c := range []struct{ accept, lang, want string }{
+		{"text/html", "nl", "Alleen op verzoek."}, {"text/html", "en", "Only when asked."}, {"application/json", "hu", `"test":"TestPromise/W01"`},
+	} {
+		answer, text := r.do("GET", "/bot/promises?lang="+c.lang, "", "Accept", c.accept, "Authorization", "")
+		if answer.StatusCode != 200 || !strings.HasPrefix(answer.Header.Get("Content-Type"), c.accept) || !strings.Contains(text, c.want) ||
+			!strings.Contains(text, "TestPromise/W01") || strings.Contains(text, "Not ") || strings.Contains(text, "%!") {
+			t.Errorf("%s in %s: %d %s", c.accept, c.lang, answer.StatusCode, text)
+		}
+	}
+	r.server.promises = nil
+	if _, text := r.do("GET", "/bot/promises?lang=en", ""); !strings.Contains(text, "nothing is promised") {
+		t.Error(text)
+	}
+}
+
 func TestBotPageSpeaksThreeLanguages(t *testing.T) {
 	r := newRig(t)
 	for _, c := range []struct{ path, accept, want string }{
@@ -162,7 +192,7 @@ func TestBotWordsAreComplete(t *testing.T) {
 		}
 	}
 	for name := range recording {
-		if strings.HasPrefix(name, "check_") || name == "title" || name == "back" || name == "addresses" {
+		if strings.HasPrefix(name, "check_") || strings.HasPrefix(name, "promises_") || name == "title" || name == "back" || name == "addresses" {
 			continue
 		}
 		if !used[name] {

@@ -87,6 +87,26 @@ func TestBodiesThatAreNotJSON(t *testing.T) {
 	r.problem("invalid_request", "POST", "/read", `url=https://a.test/`, "Content-Type", "application/x-www-form-urlencoded")
 }
 
+// Lists in a query are repeated parameters; a comma may stand in a selector.
+func TestListsInAQuery(t *testing.T) {
+	r := newRig(t)
+	r.problem("no_content", "GET", "/read?url=https%3A%2F%2Fa.test%2F&formats=text,links&formats=html&include_selectors=h1,+h2&include_selectors=main", "")
+	got := r.rooms.orders[0].Request.Options
+	if !reflect.DeepEqual(got.Formats, []string{"text", "links", "html"}) || !reflect.DeepEqual(got.IncludeSelectors, []string{"h1, h2", "main"}) {
+		t.Errorf("%+v", got)
+	}
+	r.problem("invalid_request", "GET", "/read?url=https%3A%2F%2Fa.test%2F&formats=text,links,html,images,markdown&formats=text", "")
+}
+
+func TestHealthByHead(t *testing.T) {
+	r := newRig(t)
+	for path, want := range map[string]int{"/healthz": 200, "/readyz": 200, "/bot/ips.json": 404} {
+		if answer, text := r.do("HEAD", path, ""); answer.StatusCode != want || text != "" {
+			t.Errorf("HEAD %s: %d %q", path, answer.StatusCode, text)
+		}
+	}
+}
+
 func TestTheOrderHasWhatWasAskedFor(t *testing.T) {
 	r := newRig(t)
 	yes := false
@@ -95,6 +115,8 @@ func TestTheOrderHasWhatWasAskedFor(t *testing.T) {
 	r.problem("no_content", "POST", "/read", `{"url":"https://a.test/x?y=%2F#z","formats":["markdown","links"],"only_main_content":false,"exclude_selectors":[".ad"],
 		"links":"none","images":"alt","max_tokens":10,"country":"nl","language":"nl,en;q=0.5","timeout_ms":1000,"if_fingerprint":"abc"}`)
 	r.problem("no_content", "GET", "/read?url=https%3A%2F%2Fa.test%2Fx%3Fy%3D%252F%23z&formats=markdown,links&only_main_content=false&exclude_selectors=.ad"+
+		"&links=none&images=alt&max_tokens=10&country=nl&language=nl,en%3Bq%3D0.5&timeout_ms=1000&if_fingerprint=abc", "")
+	r.problem("no_content", "GET", "/read?url=https%3A%2F%2Fa.test%2Fx%3Fy%3D%252F%23z&formats=markdown&formats=links&only_main_content=false&exclude_selectors=.ad"+
 		"&links=none&images=alt&max_tokens=10&country=nl&language=nl,en%3Bq%3D0.5&timeout_ms=1000&if_fingerprint=abc", "")
 	for i, o := range r.rooms.orders {
 		if !reflect.DeepEqual(o.Request.Options, want) {
@@ -110,7 +132,7 @@ func TestTheOrderHasWhatWasAskedFor(t *testing.T) {
 			t.Errorf("order %d: cause %+v", i, c)
 		}
 	}
-	if len(r.rooms.orders) != 2 || r.rooms.orders[0].Operation == r.rooms.orders[1].Operation {
+	if len(r.rooms.orders) != 3 || r.rooms.orders[0].Operation == r.rooms.orders[1].Operation {
 		t.Errorf("orders %+v", r.rooms.orders)
 	}
 }

@@ -45,7 +45,9 @@ type Rooms struct {
 	// Desk is where customers pay; nil where nobody does.
 	Desk    Desk
 	Profile *policy.Profile
-	Jobs    *jobs.Desk
+	// Promises is the promise table; what is shown of it is the profile's.
+	Promises []policy.Promise
+	Jobs     *jobs.Desk
 	// Watches keeps watches; WatchKick, when not nil, makes the rounds' worker look for work at once.
 	Watches   Watches
 	WatchKick func()
@@ -72,6 +74,7 @@ type Server struct {
 	watches   Watches
 	watchKick func()
 	profile   *policy.Profile
+	promises  []policy.Promise
 	ready     func(context.Context) error
 	now       func() time.Time
 	log       *slog.Logger
@@ -101,7 +104,7 @@ func New(c Config, r Rooms) (*Server, error) {
 	}
 	s := &Server{
 		config: c, meter: r.Meter, decider: r.Decider, accounts: r.Accounts, usage: r.Usage, idem: r.Idempotency, jobs: r.Jobs, plainHook: r.PlainHook, desk: r.Desk,
-		profile: r.Profile, ready: r.Ready, now: r.Now, log: r.Log, metrics: r.Metrics,
+		profile: r.Profile, promises: r.Promises, ready: r.Ready, now: r.Now, log: r.Log, metrics: r.Metrics,
 		watches: r.Watches, watchKick: r.WatchKick,
 		spec: spec, specJSON: specJSON, limits: newLimits(r.Now, c.MaxReads), visitors: make(chan struct{}, visitorsInAll),
 	}
@@ -172,9 +175,10 @@ func (s *Server) routes(e *echo.Echo) {
 	keyed.DELETE("/keys/:id", api.RevokeKey)
 
 	open := with(e, s.validate)
-	open.GET("/healthz", api.GetLiveness)
-	open.GET("/readyz", api.GetReadiness)
-	open.GET("/bot/ips.json", api.GetBotAddresses)
+	for path, h := range map[string]echo.HandlerFunc{"/healthz": api.GetLiveness, "/readyz": api.GetReadiness, "/bot/ips.json": api.GetBotAddresses} {
+		open.GET(path, h)
+		open.HEAD(path, h) // what watches over servers asks so
+	}
 	with(e, s.limitVisitor, s.validate).GET("/bot/check", api.CheckAsSite)
 
 	s.billingRoutes(e)
@@ -186,6 +190,7 @@ func (s *Server) routes(e *echo.Echo) {
 	e.Match(pages, "/docs/errors/:code", s.showError)
 	e.Match(pages, "/docs/acceptable-use", s.showAcceptableUse)
 	e.Match(pages, "/bot", s.showBot)
+	e.Match(pages, "/bot/promises", s.showPromises)
 	e.Match(pages, "/openapi.json", s.sendSpecJSON)
 	e.Match(pages, "/openapi.yaml", s.sendSpecYAML)
 	e.Match(pages, "/llms.txt", s.sendLLMs)
@@ -203,6 +208,7 @@ type routed struct {
 func with(e *echo.Echo, m ...echo.MiddlewareFunc) routed { return routed{e, m} }
 
 func (r routed) GET(path string, h echo.HandlerFunc)    { r.echo.GET(path, h, r.with...) }
+func (r routed) HEAD(path string, h echo.HandlerFunc)   { r.echo.HEAD(path, h, r.with...) }
 func (r routed) POST(path string, h echo.HandlerFunc)   { r.echo.POST(path, h, r.with...) }
 func (r routed) PATCH(path string, h echo.HandlerFunc)  { r.echo.PATCH(path, h, r.with...) }
 func (r routed) DELETE(path string, h echo.HandlerFunc) { r.echo.DELETE(path, h, r.with...) }

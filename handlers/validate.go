@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -43,11 +44,15 @@ func (s *Server) validate(next echo.HandlerFunc) echo.HandlerFunc {
 		r := c.Request()
 		path := documented(c.Path())
 		item := s.spec.Paths.Find(path)
-		if item == nil || item.GetOperation(r.Method) == nil {
+		method := r.Method
+		if method == http.MethodHead {
+			method = http.MethodGet // RFC 9110 section 9.3.2: the same without the body
+		}
+		if item == nil || item.GetOperation(method) == nil {
 			return fmt.Errorf("%s %s is served but not documented", r.Method, path)
 		}
-		operation := item.GetOperation(r.Method)
-		fields, err := unknownParameters(r, operation)
+		operation := item.GetOperation(method)
+		fields, err := checkParameters(r, operation)
 		if err != nil {
 			return err
 		}
@@ -68,7 +73,7 @@ func (s *Server) validate(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		err = openapi3filter.ValidateRequest(r.Context(), &openapi3filter.RequestValidationInput{
 			Request: r, PathParams: params, Options: checks,
-			Route: &routers.Route{Spec: &spec, Path: path, PathItem: item, Method: r.Method, Operation: operation},
+			Route: &routers.Route{Spec: &spec, Path: path, PathItem: item, Method: method, Operation: operation},
 		})
 		fields = append(fields, fieldsOf(err, nil)...)
 		if err == nil && len(fields) == 0 {
@@ -143,8 +148,11 @@ func mediaOf(r *http.Request) string {
 
 func isCSV(r *http.Request) bool { return mediaOf(r) == "text/csv" }
 
-// wellFormed is nil for one JSON value and nothing after it.
+// wellFormed is nil for one JSON value in UTF-8 and nothing after it.
 func wellFormed(body []byte) error {
+	if !utf8.Valid(body) {
+		return fault.New(fault.InvalidRequest, "The body is not valid UTF-8, as JSON must be.")
+	}
 	var syntax *json.SyntaxError
 	var value json.RawMessage
 	err := json.Unmarshal(body, &value)
@@ -157,26 +165,42 @@ func wellFormed(body []byte) error {
 	return fault.New(fault.InvalidRequest, "The body is not valid JSON.")
 }
 
-// unknownParameters are the query's parameters that the operation does not have, or has once.
-func unknownParameters(r *http.Request, operation *openapi3.Operation) ([]fault.Field, error) {
+// checkParameters names the query's parameters that the operation does not have, or has once. Lists of
+// words may be written with commas: they are repeated parameters from here on.
+func checkParameters(r *http.Request, operation *openapi3.Operation) ([]fault.Field, error) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return nil, fault.New(fault.InvalidRequest, "The query cannot be read. Encode its values: ; is %3B, % is %25.")
 	}
 	var fields []fault.Field
 	for name, values := range query {
+		parameter := operation.Parameters.GetByInAndName("query", name)
 		switch {
-		case operation.Parameters.GetByInAndName("query", name) == nil:
+		case parameter == nil:
 			detail := unknown
 			if operation.Parameters.GetByInAndName("query", "url") != nil {
 				detail += "; if it belongs to the page's own address, encode the whole address as a query value"
 			}
 			fields = append(fields, fault.Field{Name: shortName(name), Detail: detail})
+		case isList(parameter.Schema):
+			if isWord(parameter.Schema.Value.Items) {
+				query[name] = strings.Split(strings.Join(values, ","), ",")
+			}
 		case len(values) > 1:
 			fields = append(fields, fault.Field{Name: name, Detail: "is given more than once"})
 		}
 	}
+	r.URL.RawQuery = query.Encode()
 	return fields, nil
+}
+
+func isList(ref *openapi3.SchemaRef) bool {
+	return ref != nil && ref.Value != nil && ref.Value.Items != nil
+}
+
+// isWord is true for one of a few words, none of which has a comma.
+func isWord(ref *openapi3.SchemaRef) bool {
+	return ref != nil && ref.Value != nil && len(ref.Value.Enum) > 0
 }
 
 const unknown = "is not known here"
@@ -309,6 +333,8 @@ func rule(keyword string, s *openapi3.Schema) string {
 		return fmt.Sprintf("must be at least %.0f", *s.Min)
 	case keyword == "maximum" && s.Max != nil:
 		return fmt.Sprintf("must be at most %.0f", *s.Max)
+	case keyword == "minLength" && s.MinLength == 1:
+		return "must not be empty"
 	case keyword == "minLength" && s.MinLength > 0:
 		return fmt.Sprintf("must have at least %d characters", s.MinLength)
 	case keyword == "maxLength" && s.MaxLength != nil:
@@ -323,8 +349,8 @@ func rule(keyword string, s *openapi3.Schema) string {
 		return "must be a " + s.Format + " (RFC 3339), such as 2026-01-31T12:00:00Z"
 	case keyword == "nullable":
 		return "must not be null"
-	case keyword == "pattern" && len(s.Description) > 0:
-		return "is not of the right form: " + strings.ToLower(s.Description[:1]) + strings.TrimSuffix(s.Description[1:], ".")
+	case keyword == "pattern" && s.Example != nil:
+		return fmt.Sprintf("is not of the right form; an example: %v", s.Example)
 	}
 	return "is not of the right form"
 }

@@ -1034,6 +1034,17 @@ type Problem struct {
 	Type string `json:"type"`
 }
 
+// PromiseList defines model for PromiseList.
+type PromiseList struct {
+	Promises []struct {
+		Id string `json:"id"`
+
+		// Test The test that proves it.
+		Test string `json:"test"`
+		Text string `json:"text"`
+	} `json:"promises"`
+}
+
 // ReadRequest defines model for ReadRequest.
 type ReadRequest struct {
 	// Country Read from this country (ISO 3166-1 alpha-2), or fail; never from another one.
@@ -1412,19 +1423,25 @@ type DecidePolicyParams struct {
 // ReadPageByQueryParams defines parameters for ReadPageByQuery.
 type ReadPageByQueryParams struct {
 	// Url The page's address, encoded as a query value.
-	Url              TargetURL        `form:"url" json:"url"`
-	Formats          *Formats         `form:"formats,omitempty" json:"formats,omitempty"`
-	OnlyMainContent  *OnlyMainContent `form:"only_main_content,omitempty" json:"only_main_content,omitempty"`
-	IncludeSelectors *Selectors       `form:"include_selectors,omitempty" json:"include_selectors,omitempty"`
-	ExcludeSelectors *Selectors       `form:"exclude_selectors,omitempty" json:"exclude_selectors,omitempty"`
-	Links            *LinkStyle       `form:"links,omitempty" json:"links,omitempty"`
-	Images           *ImageStyle      `form:"images,omitempty" json:"images,omitempty"`
-	MaxTokens        *MaxTokens       `form:"max_tokens,omitempty" json:"max_tokens,omitempty"`
-	Country          *Country         `form:"country,omitempty" json:"country,omitempty"`
-	Language         *Language        `form:"language,omitempty" json:"language,omitempty"`
-	Render           *Render          `form:"render,omitempty" json:"render,omitempty"`
-	TimeoutMs        *TimeoutMS       `form:"timeout_ms,omitempty" json:"timeout_ms,omitempty"`
-	IfFingerprint    *Fingerprint     `form:"if_fingerprint,omitempty" json:"if_fingerprint,omitempty"`
+	Url TargetURL `form:"url" json:"url"`
+
+	// Formats Repeat the parameter, or separate the values by commas.
+	Formats         *Formats         `form:"formats,omitempty" json:"formats,omitempty"`
+	OnlyMainContent *OnlyMainContent `form:"only_main_content,omitempty" json:"only_main_content,omitempty"`
+
+	// IncludeSelectors Repeat the parameter for several.
+	IncludeSelectors *Selectors `form:"include_selectors,omitempty" json:"include_selectors,omitempty"`
+
+	// ExcludeSelectors Repeat the parameter for several.
+	ExcludeSelectors *Selectors   `form:"exclude_selectors,omitempty" json:"exclude_selectors,omitempty"`
+	Links            *LinkStyle   `form:"links,omitempty" json:"links,omitempty"`
+	Images           *ImageStyle  `form:"images,omitempty" json:"images,omitempty"`
+	MaxTokens        *MaxTokens   `form:"max_tokens,omitempty" json:"max_tokens,omitempty"`
+	Country          *Country     `form:"country,omitempty" json:"country,omitempty"`
+	Language         *Language    `form:"language,omitempty" json:"language,omitempty"`
+	Render           *Render      `form:"render,omitempty" json:"render,omitempty"`
+	TimeoutMs        *TimeoutMS   `form:"timeout_ms,omitempty" json:"timeout_ms,omitempty"`
+	IfFingerprint    *Fingerprint `form:"if_fingerprint,omitempty" json:"if_fingerprint,omitempty"`
 
 	// IdempotencyKey Any text of yours that names this operation; valid for 24 hours.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
@@ -3444,7 +3461,7 @@ func NewReadPageByQueryRequest(server string, params *ReadPageByQueryParams) (*h
 
 		if params.Formats != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "formats", *params.Formats, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "formats", *params.Formats, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -3468,7 +3485,7 @@ func NewReadPageByQueryRequest(server string, params *ReadPageByQueryParams) (*h
 
 		if params.IncludeSelectors != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "include_selectors", *params.IncludeSelectors, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "include_selectors", *params.IncludeSelectors, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -3480,7 +3497,7 @@ func NewReadPageByQueryRequest(server string, params *ReadPageByQueryParams) (*h
 
 		if params.ExcludeSelectors != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "exclude_selectors", *params.ExcludeSelectors, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "exclude_selectors", *params.ExcludeSelectors, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -9292,7 +9309,7 @@ func (w *ServerInterfaceWrapper) ReadPageByQuery(ctx echo.Context) error {
 
 	// ------------- Optional query parameter "formats" -------------
 
-	err = runtime.BindQueryParameterWithOptions("form", false, false, "formats", ctx.QueryParams(), &params.Formats, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "formats", ctx.QueryParams(), &params.Formats, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
 	if err != nil {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter formats: %s", err))
 	}
@@ -9306,14 +9323,14 @@ func (w *ServerInterfaceWrapper) ReadPageByQuery(ctx echo.Context) error {
 
 	// ------------- Optional query parameter "include_selectors" -------------
 
-	err = runtime.BindQueryParameterWithOptions("form", false, false, "include_selectors", ctx.QueryParams(), &params.IncludeSelectors, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "include_selectors", ctx.QueryParams(), &params.IncludeSelectors, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
 	if err != nil {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter include_selectors: %s", err))
 	}
 
 	// ------------- Optional query parameter "exclude_selectors" -------------
 
-	err = runtime.BindQueryParameterWithOptions("form", false, false, "exclude_selectors", ctx.QueryParams(), &params.ExcludeSelectors, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "exclude_selectors", ctx.QueryParams(), &params.ExcludeSelectors, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
 	if err != nil {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter exclude_selectors: %s", err))
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/webreaderapi/webreader/internal/telemetry"
 	"github.com/webreaderapi/webreader/openapi"
 	"github.com/webreaderapi/webreader/policy"
+	"github.com/webreaderapi/webreader/profiles"
 )
 
 // serveCommands are the commands that run the server: a field and a struct each.
@@ -145,9 +146,13 @@ func (s *service) newAPI(setting func(string) string, config handlers.Config, pr
 		}
 	}
 	config.Timeout = e.timeout
+	promises, err := policy.LoadPromises(profiles.Files)
+	if err != nil {
+		return nil, err
+	}
 	return handlers.New(config, handlers.Rooms{
 		Meter: billing.New(e.reader, s.store), Decider: e.gate,
-		Accounts: s.store, Usage: s.store, Idempotency: s.store, Jobs: jobs.NewDesk(s.store, profile), Watches: s.store, WatchKick: s.workers.kick, PlainHook: plainHook(setting), Desk: s.payments.room(), Profile: profile, Ready: s.store.Ping,
+		Accounts: s.store, Usage: s.store, Idempotency: s.store, Jobs: jobs.NewDesk(s.store, profile), Watches: s.store, WatchKick: s.workers.kick, PlainHook: plainHook(setting), Desk: s.payments.room(), Profile: profile, Promises: promises, Ready: s.store.Ping,
 		Now: time.Now, Log: s.log, Metrics: s.metrics,
 	})
 }
