@@ -27,7 +27,7 @@ const (
 // The bounds of what counts as beside the content.
 const (
 	longestGap  = 8 // blocks between two kept ones
-	mostLevels  = 4 // levels up from a block to what it shares with its neighbour
+	mostLevels  = 5 // levels up from a block to what it shares with its neighbour
 	fewestWords = 5 // of a paragraph behind the content
 )
 

@@ -9,6 +9,8 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
+	"hash"
+	"io"
 
 	"github.com/webreaderapi/webreader/reader/extract"
 )
@@ -86,9 +88,8 @@ func (d *Detector) Missing(old State) (Report, State) {
 // first. It returns the state to keep.
 func (d *Detector) Visit(old State, blocks []extract.Block) (Report, State) {
 	now := d.print(blocks)
-	r, flicker := d.compare(old, now)
-	state := now.state(old, flicker)
-	state.Seen = true
+	r, flicker := d.compare(old, visit{units: now.joined(old.Coarse), others: now.others})
+	state := now.state(flicker)
 	switch {
 	case !old.Seen:
 		r = Report{Kind: New}
@@ -98,10 +99,17 @@ func (d *Detector) Visit(old State, blocks []extract.Block) (Report, State) {
 	return r, state
 }
 
-// fingerprint is a keyed digest of a text, short enough that it gives nothing away.
-func (d *Detector) fingerprint(text string) uint64 {
-	m := hmac.New(sha256.New, d.o.Key)
-	m.Write([]byte(text))
-	var sum [sha256.Size]byte
-	return binary.BigEndian.Uint64(m.Sum(sum[:0]))
+// keyed makes fingerprints with the key of one customer.
+type keyed struct {
+	mac hash.Hash
+	sum [sha256.Size]byte
+}
+
+func (d *Detector) keyed() *keyed { return &keyed{mac: hmac.New(sha256.New, d.o.Key)} }
+
+// print is a keyed digest of a text, short enough that it gives nothing away.
+func (k *keyed) print(text string) uint64 {
+	k.mac.Reset()
+	io.WriteString(k.mac, text)
+	return binary.BigEndian.Uint64(k.mac.Sum(k.sum[:0]))
 }

@@ -153,6 +153,59 @@ func TestTheStateOfALongPageFitsFourKilobytes(t *testing.T) {
 	}
 }
 
+// long is a page of n sentences in the content, each with a furniture block behind it.
+func long(n int, word string) []extract.Block {
+	var blocks []extract.Block
+	for i := range n {
+		letter := string(rune('a'+i%26)) + string(rune('a'+i/26%26))
+		blocks = append(blocks, extract.Block{Text: fmt.Sprintf("Zin %s %s%d van een pagina.", letter, word, i), Kept: true},
+			extract.Block{Text: fmt.Sprintf("Rand %d", i)})
+	}
+	return blocks
+}
+
+func TestNoStateIsLargerThanFourKilobytes(t *testing.T) {
+	for _, n := range []int{mostUnits, mostUnits + 1, mostSlim, mostSlim + 1, 9000} {
+		d := NewDetector(Options{Key: []byte("k")})
+		_, s := d.Visit(State{}, long(n, ""))
+		if n <= mostUnits {
+			_, s = d.Visit(s, long(n, "1"))
+		} else {
+			s.Spots = make([]flickers, mostSpots)
+		}
+		b, err := s.MarshalBinary()
+		if err != nil || len(b) > 4096 || len(s.Spots) != mostSpots || len(s.Others) != mostOthers {
+			t.Errorf("%d sentences: %d bytes, %d spots, %d others, %v", n, len(b), len(s.Spots), len(s.Others), err)
+		}
+	}
+}
+
+func TestAPageThatGrowsOverABoundOfTheStateShowsItsNewSentenceOnly(t *testing.T) {
+	for _, n := range []int{mostUnits, mostSlim, 2 * mostSlim} {
+		r := visits(t, long(n, ""), append(long(n, ""), page("Nieuw is de termijn van 8 mei 2028.")...))
+		if r.Kind != Changed || r.Added+r.Changed > 2 || r.Removed > 1 || n < mostSlim && r.Passages[0].Excerpt != "Nieuw is de termijn van 8 mei 2028." {
+			t.Errorf("%d sentences and one: %+v", n, r)
+		}
+		if r := visits(t, long(n+1, ""), long(n, ""), long(n+1, ""), long(n+1, "")); r.Kind != Unchanged {
+			t.Errorf("%d sentences, the same again: %+v", n, r)
+		}
+	}
+}
+
+func TestFurnitureBesideTheContentIsRememberedFirst(t *testing.T) {
+	var menu []extract.Block
+	for i := range 3 * mostOthers {
+		menu = append(menu, extract.Block{Text: fmt.Sprintf("Menu-onderdeel %d", i)})
+	}
+	bar := extract.Block{Text: "Deel deze pagina met anderen"}
+	first := append(append(menu, bar), page("Aanvragen kan tot 1 mei 2027.")...)
+	bar.Kept = true
+	second := append(append(menu, bar), page("Aanvragen kan tot 1 mei 2027.")...)
+	if got := visits(t, first, second).Kind; got != Unchanged {
+		t.Errorf("a bar that changes sides: %s", got)
+	}
+}
+
 func TestStatesOfTwoCustomersDiffer(t *testing.T) {
 	_, a := NewDetector(Options{Key: []byte("a")}).Visit(State{}, page("Tekst."))
 	_, b := NewDetector(Options{Key: []byte("b")}).Visit(State{}, page("Tekst."))
@@ -162,7 +215,7 @@ func TestStatesOfTwoCustomersDiffer(t *testing.T) {
 }
 
 func TestABrokenStateIsRefused(t *testing.T) {
-	for _, b := range []string{"\x02\x01\x00", "\x01", "\x01\x01\x00\xff\xff\xff\xff\x0f", "\x01\x01\x00\x00\x00\x00tail"} {
+	for _, b := range []string{"\x01\x01\x00\x00\x00\x00\x00", "\x02", "\x02\x01\x00\x00\xff\xff\xff\xff\x0f", "\x02\x01\x00\x00\x00\x00\x00tail", "\x02\x08\x00\x00\x00\x00\x00", "\x02\x01\x00\xff\x00\x00\x00"} {
 		if err := new(State).UnmarshalBinary([]byte(b)); err == nil {
 			t.Errorf("%q was taken", b)
 		}

@@ -1,6 +1,7 @@
 package change
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -12,6 +13,7 @@ import (
 
 // visit is a page as it stands now: its units with their text, which ends with the call.
 type visit struct {
+	keyed  *keyed
 	units  []textUnit
 	others []uint32
 }
@@ -23,88 +25,146 @@ type textUnit struct {
 	owner *extract.Block
 }
 
-const printMask = 1<<48 - 1
+const (
+	printMask = 1<<40 - 1
+	otherMask = 1<<24 - 1
+)
 
 // print makes the units of a page.
 func (d *Detector) print(blocks []extract.Block) visit {
-	var v visit
+	v := visit{keyed: d.keyed()}
 	kept := 0
 	for i := range blocks {
 		b := &blocks[i]
 		if !b.Kept {
-			v.others = append(v.others, d.others(b)...)
 			continue
 		}
-		for _, text := range sentences(b.Text) {
-			if plain := letters(lasting(text)); plain != "" && !volatile(text) {
-				v.add(d, plain, kept, text, b)
-			}
+		if !volatile(b.Text) {
+			v.sentences(b, kept)
 		}
 		for _, f := range b.Files {
-			v.add(d, "\x00"+f, kept, b.Text, b)
+			v.add("\x00"+f, kept, b.Text, b)
 		}
 		kept++
 	}
-	v.fit()
+	for i := range nearest(blocks) {
+		v.other(&blocks[i])
+	}
 	return v
 }
 
-func (v *visit) add(d *Detector, plain string, block int, text string, owner *extract.Block) {
+func (v *visit) sentences(b *extract.Block, kept int) {
+	for _, text := range sentences(b.Text) {
+		if plain := letters(lasting(text)); plain != "" && !volatile(text) {
+			v.add(plain, kept, text, b)
+		}
+	}
+}
+
+func (v *visit) add(plain string, block int, text string, owner *extract.Block) {
 	v.units = append(v.units, textUnit{
-		unit:  unit{d.fingerprint(plain) & printMask, uint16(d.fingerprint("place\x00" + skeleton(plain)))},
+		unit:  unit{v.keyed.print(plain) & printMask, uint16(v.keyed.print("place\x00" + skeleton(plain)))},
 		block: block, text: text, owner: owner,
 	})
 }
 
-func (d *Detector) others(b *extract.Block) []uint32 {
-	var prints []uint32
+func (v *visit) other(b *extract.Block) {
 	for _, text := range sentences(b.Text) {
-		if plain := letters(text); plain != "" {
-			prints = append(prints, uint32(d.fingerprint(plain)&printMask))
+		if plain := letters(lasting(text)); plain != "" && len(v.others) < mostOthers {
+			v.others = append(v.others, uint32(v.keyed.print(plain)&otherMask))
 		}
 	}
-	return prints
 }
 
-// fit keeps a long page inside the state's bound: neighbours are joined, at borders that the text
-// itself chooses so that one insertion moves one border only.
-func (v *visit) fit() {
-	if len(v.others) > mostOthers {
-		v.others = v.others[:mostOthers]
+// nearest are the blocks of the furniture in the order of how near they stand to the content: those
+// may be taken for content at the next visit.
+func nearest(blocks []extract.Block) iter.Seq[int] {
+	far := make([]int, len(blocks))
+	last := -1
+	for i := range blocks {
+		if blocks[i].Kept {
+			last = i
+		}
+		far[i] = len(blocks)
+		if last >= 0 {
+			far[i] = i - last
+		}
 	}
-	for every := uint64(2); len(v.units) > mostUnits && every < 1<<20; every *= 2 {
-		joined := v.units[:0]
-		open := false
-		for _, u := range v.units {
-			if open {
-				last := &joined[len(joined)-1]
-				last.print = (last.print*1_000_003 ^ u.print) & printMask
-			} else {
-				joined = append(joined, u)
+	next := len(blocks) * 2
+	for i := len(blocks) - 1; i >= 0; i-- {
+		if blocks[i].Kept {
+			next = i
+		}
+		far[i] = min(far[i], next-i)
+	}
+	return func(yield func(int) bool) {
+		for _, i := range byDistance(far) {
+			if far[i] > 0 && !yield(i) {
+				return
 			}
-			open = (u.print>>7)%every != 0
 		}
-		v.units = joined
-	}
-	if len(v.units) > mostUnits {
-		v.units = v.units[:mostUnits]
 	}
 }
 
-// state is what is kept of v.
-func (v visit) state(old State, spots []flickers) State {
-	s := State{Others: v.others, Spots: spots}
+// byDistance are the indexes of far, the least first, equal ones in order.
+func byDistance(far []int) []int {
+	order := make([]int, len(far))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return far[a] - far[b] })
+	return order
+}
+
+// joined are the units at a coarseness: above 0 neighbours are joined, at borders that the text
+// itself chooses so that one insertion moves one border only.
+func (v visit) joined(coarse uint8) []textUnit {
+	if coarse == 0 {
+		return v.units
+	}
+	var joined []textUnit
+	open := false
 	for _, u := range v.units {
+		if open {
+			last := &joined[len(joined)-1]
+			last.print = (last.print*1_000_003 ^ u.print) & printMask
+		} else {
+			joined = append(joined, u)
+		}
+		open = (u.print>>7)&(1<<coarse-1) != 0
+	}
+	return joined
+}
+
+// state is what is kept of v: of a long page shorter prints without places, of a very long one
+// prints of joined neighbours.
+func (v visit) state(spots []flickers) State {
+	s := State{Seen: true, Others: v.others, Spots: spots, Slim: len(v.units) > mostUnits}
+	units := v.units
+	for len(units) > mostSlim {
+		s.Coarse++
+		units = v.joined(s.Coarse)
+	}
+	for _, u := range units {
 		s.Units = append(s.Units, u.unit)
 	}
 	return s
 }
 
+// mask is how much of a print the state holds.
+func (s State) mask() uint64 {
+	if s.Slim {
+		return otherMask
+	}
+	return printMask
+}
+
 // compare finds the units of now that the visit before did not have, and those it had that are gone.
 func (d *Detector) compare(old State, now visit) (Report, []flickers) {
+	mask := old.mask()
 	had := make(map[uint64]int, len(old.Units))
 	for _, u := range old.Units {
-		had[u.print]++
+		had[u.print&mask]++
 	}
 	stayed := make(map[uint64]int, len(now.units))
 	isNew := make([]bool, len(now.units))
@@ -115,9 +175,9 @@ func (d *Detector) compare(old State, now visit) (Report, []flickers) {
 	for i, u := range now.units {
 		stayed[u.print]++
 		switch {
-		case had[u.print] > 0:
-			had[u.print]--
-		case stayed[u.print] == 1 && furniture[uint32(u.print)]:
+		case had[u.print&mask] > 0:
+			had[u.print&mask]--
+		case stayed[u.print] == 1 && furniture[uint32(u.print&otherMask)]:
 		default:
 			isNew[i] = true
 		}
@@ -125,7 +185,9 @@ func (d *Detector) compare(old State, now visit) (Report, []flickers) {
 	lost := lostUnits(old, now, had)
 	f := newFlicker(old.Spots)
 	var r Report
-	f.settle(&r, now, isNew, &lost)
+	if !old.Slim {
+		f.settle(&r, now, isNew, &lost)
+	}
 	d.count(&r, now, isNew, lost)
 	return r, f.spots()
 }
@@ -137,12 +199,13 @@ func lostUnits(old State, now visit, had map[uint64]int) []unit {
 		around[o] = true
 	}
 	var lost []unit
+	mask := old.mask()
 	for _, u := range old.Units {
-		if had[u.print] <= 0 {
+		if had[u.print&mask] <= 0 {
 			continue
 		}
-		had[u.print]--
-		if !around[uint32(u.print)] {
+		had[u.print&mask]--
+		if !around[uint32(u.print&otherMask)] {
 			lost = append(lost, u)
 		}
 	}

@@ -11,13 +11,15 @@ type State struct {
 	Seen   bool
 	Missed uint8      // visits in a row answered 404 or 410
 	Units  []unit     // of the main content, in order
-	Others []uint32   // of the furniture, cut to 32 bits
+	Others []uint32   // of the furniture, cut to 24 bits
 	Spots  []flickers // places that differed before
+	Slim   bool       // the page is long: Units hold 24 bits and no place
+	Coarse uint8      // it is very long: a unit stands for some 2^Coarse neighbours
 }
 
 // unit is the trace of a sentence: its fingerprint and the place where it stands.
 type unit struct {
-	print uint64 // 48 bits are kept
+	print uint64 // 40 bits
 	place uint16 // of its text without digits, or of its neighbours
 }
 
@@ -28,10 +30,18 @@ type flickers struct {
 }
 
 const (
-	mostUnits  = 420
-	mostOthers = 160
+	mostUnits  = 360
+	mostSlim   = 900 // units of a long page
+	mostOthers = 320
 	mostSpots  = 40
-	stateV1    = 1
+	unitBytes  = 7
+	slimBytes  = 3
+	otherBytes = 3
+	spotBytes  = 3
+	stateV2    = 2
+	mostCoarse = 40
+	flagSeen   = 1
+	flagSlim   = 2
 )
 
 // ErrState says that bytes are not a State.
@@ -39,20 +49,26 @@ var ErrState = errors.New("change: not a state of this version")
 
 // MarshalBinary is the state as it is stored: at most 4 KB.
 func (s State) MarshalBinary() ([]byte, error) {
-	b := make([]byte, 0, 16+8*len(s.Units)+4*len(s.Others)+3*len(s.Spots))
-	seen := byte(0)
+	b := make([]byte, 0, 16+unitBytes*len(s.Units)+otherBytes*len(s.Others)+spotBytes*len(s.Spots))
+	flags := byte(0)
 	if s.Seen {
-		seen = 1
+		flags |= flagSeen
 	}
-	b = append(b, stateV1, seen, s.Missed)
+	if s.Slim {
+		flags |= flagSlim
+	}
+	b = append(b, stateV2, flags, s.Missed, s.Coarse)
 	b = binary.AppendUvarint(b, uint64(len(s.Units)))
 	for _, u := range s.Units {
-		b = append(b, byte(u.print>>40), byte(u.print>>32), byte(u.print>>24), byte(u.print>>16), byte(u.print>>8), byte(u.print))
-		b = binary.BigEndian.AppendUint16(b, u.place)
+		if !s.Slim {
+			b = binary.BigEndian.AppendUint16(b, u.place)
+			b = append(b, byte(u.print>>32), byte(u.print>>24))
+		}
+		b = append(b, byte(u.print>>16), byte(u.print>>8), byte(u.print))
 	}
 	b = binary.AppendUvarint(b, uint64(len(s.Others)))
 	for _, o := range s.Others {
-		b = binary.BigEndian.AppendUint32(b, o)
+		b = append(b, byte(o>>16), byte(o>>8), byte(o))
 	}
 	b = binary.AppendUvarint(b, uint64(len(s.Spots)))
 	for _, f := range s.Spots {
@@ -67,34 +83,47 @@ func (s *State) UnmarshalBinary(b []byte) error {
 	if len(b) == 0 {
 		return nil
 	}
-	if len(b) < 3 || b[0] != stateV1 {
+	if len(b) < 4 || b[0] != stateV2 || b[1] > flagSeen|flagSlim || b[3] > mostCoarse {
 		return ErrState
 	}
-	s.Seen, s.Missed = b[1] == 1, b[2]
-	b = b[3:]
-	units, b, ok := list(b, 8)
+	s.Seen, s.Slim, s.Missed, s.Coarse = b[1]&flagSeen != 0, b[1]&flagSlim != 0, b[2], b[3]
+	b, ok := s.units(b[4:])
 	if !ok {
 		return ErrState
 	}
-	for ; len(units) > 0; units = units[8:] {
-		print := uint64(binary.BigEndian.Uint16(units))<<32 | uint64(binary.BigEndian.Uint32(units[2:]))
-		s.Units = append(s.Units, unit{print, binary.BigEndian.Uint16(units[6:])})
-	}
-	others, b, ok := list(b, 4)
+	others, b, ok := list(b, otherBytes)
 	if !ok {
 		return ErrState
 	}
-	for ; len(others) > 0; others = others[4:] {
-		s.Others = append(s.Others, binary.BigEndian.Uint32(others))
+	for ; len(others) > 0; others = others[otherBytes:] {
+		s.Others = append(s.Others, uint32(others[0])<<16|uint32(binary.BigEndian.Uint16(others[1:])))
 	}
-	spots, b, ok := list(b, 3)
+	spots, b, ok := list(b, spotBytes)
 	if !ok || len(b) > 0 {
 		return ErrState
 	}
-	for ; len(spots) > 0; spots = spots[3:] {
+	for ; len(spots) > 0; spots = spots[spotBytes:] {
 		s.Spots = append(s.Spots, flickers{binary.BigEndian.Uint16(spots), spots[2]})
 	}
 	return nil
+}
+
+// units reads the units off the front of b.
+func (s *State) units(b []byte) (rest []byte, ok bool) {
+	size := uint64(unitBytes)
+	if s.Slim {
+		size = slimBytes
+	}
+	units, rest, ok := list(b, size)
+	for ; len(units) > 0; units = units[size:] {
+		u := unit{print: uint64(units[size-3])<<16 | uint64(binary.BigEndian.Uint16(units[size-2:]))}
+		if !s.Slim {
+			u.place = binary.BigEndian.Uint16(units)
+			u.print |= uint64(binary.BigEndian.Uint16(units[2:])) << 24
+		}
+		s.Units = append(s.Units, u)
+	}
+	return rest, ok
 }
 
 // list takes a counted list of records of size bytes off the front of b.

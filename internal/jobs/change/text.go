@@ -52,12 +52,22 @@ func part(text string, end func(rune) bool) []string {
 		}
 		at := i + utf8.RuneLen(r)
 		next, _ := utf8.DecodeRuneInString(text[at:])
-		if at < len(text) && (r > 0x2fff || unicode.IsSpace(next)) {
+		if at < len(text) && (r > 0x2fff || unicode.IsSpace(next)) && !ordinal(text[:i], r, text[at:]) {
 			parts = append(parts, strings.TrimSpace(text[from:at]))
 			from = at
 		}
 	}
 	return append(parts, strings.TrimSpace(text[from:]))
+}
+
+// ordinal is true for the dot of an ordinal number or a date, as in "2026. május 3." and "3. fejezet".
+func ordinal(before string, r rune, after string) bool {
+	if r != '.' {
+		return false
+	}
+	last, _ := utf8.DecodeLastRuneInString(before)
+	next, _ := utf8.DecodeRuneInString(strings.TrimLeft(after, " \u00a0"))
+	return unicode.IsDigit(last) && (unicode.IsLower(next) || unicode.IsDigit(next))
 }
 
 // windows cuts a clause that has no marks, behind words that the text itself chooses, so that a word
