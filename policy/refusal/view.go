@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/net/html/atom"
 
@@ -116,9 +117,19 @@ func (v *view) text(n dom.ID) {
 // countText counts characters with runs of blanks as one, and none at the ends.
 func countText(s string) int {
 	n, gap := 0, false
-	for _, r := range s {
+	for i := 0; i < len(s); {
+		r, size := rune(s[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(s[i:])
+		}
+		i += size
 		switch {
-		case unicode.IsSpace(r):
+		case r > ' ' && r < 0x7f: // most of a page
+			if gap {
+				n, gap = n+1, false
+			}
+			n++
+		case r == ' ', r == '\n', unicode.IsSpace(r):
 			gap = n > 0
 		case gap:
 			n, gap = n+2, false

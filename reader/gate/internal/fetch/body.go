@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"bytes"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -35,7 +36,7 @@ func (f *Fetcher) read(ctx context.Context, answer *http.Response, o Options, r 
 		return tooLarge(fmt.Sprintf("it says it has %d bytes, the limit is %d", answer.ContentLength, most))
 	}
 	wire := &counter{r: answer.Body}
-	err := r.decode(wire, answer.Header.Values("Content-Encoding"), most)
+	err := r.decode(wire, answer.Header.Values("Content-Encoding"), answer.ContentLength, most)
 	r.Bytes = wire.n
 	switch {
 	case err == nil && r.Truncated && !cut:
@@ -63,19 +64,29 @@ func ctxCause(ctx context.Context) error {
 
 var errCoding = errors.New("content coding")
 
-// decode reads at most most bytes of the body, taken out of one layer of coding.
-func (r *Response) decode(body io.Reader, codings []string, most int64) error {
+// decode reads at most most bytes of the body, taken out of one layer of coding; size is what the answer
+// says it has, -1 when it does not.
+func (r *Response) decode(body io.Reader, codings []string, size, most int64) error {
 	plain, end, err := decoder(body, codings)
 	if err != nil {
 		return err
 	}
 	defer end()
-	r.Body, err = io.ReadAll(io.LimitReader(plain, most+1))
+	r.Body, err = readAll(io.LimitReader(plain, most+1), size)
 	if int64(len(r.Body)) > most {
 		r.Body, r.Truncated = r.Body[:most], true
 		return nil
 	}
 	return err
+}
+
+// mostAhead bounds the memory that is taken on an answer's word.
+const mostAhead = 1 << 20
+
+func readAll(r io.Reader, size int64) ([]byte, error) {
+	b := bytes.NewBuffer(make([]byte, 0, min(max(size, 0), mostAhead)+bytes.MinRead))
+	_, err := b.ReadFrom(r)
+	return b.Bytes(), err
 }
 
 // decoder undoes the codings that were asked for, one of them and once (RFC 9110 section 8.4).
