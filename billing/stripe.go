@@ -51,9 +51,9 @@ func StripeFromEnv(getenv func(string) string) (StripeConfig, error) {
 // On is true when customers pay.
 func (c StripeConfig) On() bool { return c.Key != "" }
 
-// Live is true for a key that moves real money.
+// Live is true for a key that moves real money: every key that does not say it is a test's.
 func (c StripeConfig) Live() bool {
-	return strings.HasPrefix(c.Key, "sk_live_") || strings.HasPrefix(c.Key, "rk_live_")
+	return c.On() && !strings.HasPrefix(c.Key, "sk_test_") && !strings.HasPrefix(c.Key, "rk_test_")
 }
 
 // Validate is an error that names the variable, what is wrong and an example; never its secret value.

@@ -18,6 +18,7 @@ const (
 // password, so it can be set in the environment as well and is never printed.
 type databaseFlags struct {
 	Database string `name:"database-url" setting:"WEBREADER_DATABASE_URL" help:"Database: sqlite:FILE or postgres://… (default sqlite:data/webreader.db)." placeholder:"URL" group:"Settings"`
+	Plans    string `name:"plans" setting:"WEBREADER_PLANS" help:"File of plans, in place of the built-in ones." placeholder:"FILE" group:"Settings"`
 }
 
 // openStore opens the database of the settings and brings it up to date. A site's turn is leased for
@@ -43,6 +44,11 @@ func openStoreWith(ctx context.Context, setting func(string) string, o store.Opt
 	if address == "" {
 		address = defaultDatabase
 	}
+	plans, err := loadPlans(setting)
+	if err != nil {
+		return nil, err
+	}
+	o.Plans = plans
 	s, err := store.Open(ctx, address, o)
 	if err != nil {
 		return nil, usage("%s: %s", envDatabase, err)

@@ -178,9 +178,8 @@ func checkGuard(setting func(string) string) (netguard.Config, error) {
 	if err != nil {
 		return guard, settingError(err)
 	}
-	key := setting(envStripeKey)
-	live := strings.HasPrefix(key, "sk_live_") || strings.HasPrefix(key, "rk_live_")
-	if live && (len(guard.AllowNetworks) > 0 || len(guard.Resolve) > 0) {
+	stripe := billing.StripeConfig{Key: strings.TrimSpace(setting(envStripeKey))}
+	if stripe.Live() && (len(guard.AllowNetworks) > 0 || len(guard.Resolve) > 0) {
 		return guard, usage("WEBREADER_ALLOW_NETWORKS and WEBREADER_RESOLVE are for tests and intranets: they cannot be set together with a live WEBREADER_STRIPE_SECRET_KEY. Unset them, or use a test key (sk_test_…)")
 	}
 	return guard, nil
