@@ -3,6 +3,7 @@ package extract
 import (
 	"net/url"
 	"strconv"
+	"strings"
 
 	"codeberg.org/readeck/go-readability/v2"
 	"golang.org/x/net/html"
@@ -33,13 +34,14 @@ func readable(t *dom.Tree, base *url.URL) Content {
 		return c
 	}
 	m := mapper{t: t, keep: &c.Keep, at: make(map[dom.ID]dom.ID)}
-	for n, owner := article.Node, dom.ID(0); n != nil; n = nextHTML(n, article.Node) {
+	for n := article.Node; n != nil; n = nextHTML(n, article.Node) {
 		if n.Type == html.TextNode {
-			m.text(n.Data, owner)
-			continue
+			m.text(n.Data, m.owner(n))
+		} else if id := m.marked(n); id != 0 {
+			m.add(id)
 		}
-		owner = m.element(n, owner)
 	}
+	m.blanks()
 	return c
 }
 
@@ -59,42 +61,75 @@ func nextHTML(n, top *html.Node) *html.Node {
 
 // mapper finds the nodes of t that readability's copies came from.
 type mapper struct {
-	t    *dom.Tree
-	keep *dom.Set
-	at   map[dom.ID]dom.ID // how far the texts below an element have been matched
+	t     *dom.Tree
+	keep  *dom.Set
+	steps int
+	at    map[dom.ID]dom.ID // how far the texts below an element have been matched
 }
 
-// element keeps the element that n is a copy of and gives the element to look for texts in.
-func (m *mapper) element(n *html.Node, owner dom.ID) dom.ID {
+// marked is the element that n is a copy of, 0 when readability made it.
+func (m *mapper) marked(n *html.Node) dom.ID {
 	for _, a := range n.Attr {
 		if a.Key != mark {
 			continue
 		}
-		id, err := strconv.Atoi(a.Val)
-		if err != nil || id <= 0 || id >= m.t.Len() {
-			return owner
+		if id, err := strconv.Atoi(a.Val); err == nil && id > 0 && id < m.t.Len() {
+			return dom.ID(id)
 		}
-		m.add(dom.ID(id))
-		return dom.ID(id)
 	}
-	return owner
+	return 0
 }
 
-// text keeps the next text below the nearest marked element that reads the same. A text that was
-// made by readability itself is passed over.
+// owner is the nearest marked element around n.
+func (m *mapper) owner(n *html.Node) dom.ID {
+	for n = n.Parent; n != nil; n = n.Parent {
+		if id := m.marked(n); id != 0 {
+			return id
+		}
+	}
+	return 0
+}
+
+// text keeps the next text below the nearest marked element that reads the same, after the last one
+// found there, or else from the start. A text that was made by readability itself is passed over.
 func (m *mapper) text(data string, owner dom.ID) {
-	if owner == 0 {
+	if owner == 0 || strings.TrimSpace(data) == "" {
 		return
 	}
 	at, seen := m.at[owner]
 	if !seen {
 		at = owner
 	}
-	for n := m.t.Following(at, owner); n != 0; n = m.t.Following(n, owner) {
+	found := m.find(data, at, owner)
+	if found == 0 && seen {
+		found = m.find(data, owner, owner)
+	}
+	if found != 0 {
+		m.add(found)
+		m.at[owner] = found
+	}
+}
+
+// find is the next text after at, below owner, that reads like data. All searches together are
+// bounded, so that a page of many equal texts costs no more than its size.
+func (m *mapper) find(data string, at, owner dom.ID) dom.ID {
+	for n := m.t.Following(at, owner); n != 0 && m.steps < stepsPer*m.t.Len(); n = m.t.Following(n, owner) {
+		m.steps++
 		if m.t.Kind(n) == dom.Text && m.t.Data(n) == data {
-			m.add(n)
-			m.at[owner] = n
-			return
+			return n
+		}
+	}
+	return 0
+}
+
+// stepsPer is how many nodes may be looked at for each node of the tree.
+const stepsPer = 200
+
+// blanks keeps the blanks between what is kept.
+func (m *mapper) blanks() {
+	for n := dom.Root; int(n) < m.t.Len(); n++ {
+		if m.t.Kind(n) == dom.Text && m.keep.Has(m.t.Parent(n)) && strings.TrimSpace(m.t.Data(n)) == "" {
+			m.keep.Add(n)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"net/url"
@@ -25,6 +26,7 @@ type page struct {
 	Markdown                                        *string
 	With, Without                                   []string
 
+	file   string
 	site   uint64
 	rows   []uint8    // blocks.Features for each block
 	want   []float32  // wanted probability of each block
@@ -36,6 +38,26 @@ type page struct {
 }
 
 func load(dir string) ([]*page, error) {
+	pages, err := index(dir)
+	if err != nil {
+		return nil, err
+	}
+	errs := make([]error, len(pages))
+	var wait sync.WaitGroup
+	for k := range 2 {
+		wait.Go(func() {
+			var cut blocks.Page
+			for i := k; i < len(pages); i += 2 {
+				errs[i] = pages[i].read(dir, &cut)
+			}
+		})
+	}
+	wait.Wait()
+	return pages, errors.Join(errs...)
+}
+
+// index reads the list of the pages in dir.
+func index(dir string) ([]*page, error) {
 	file, err := os.Open(filepath.Join(dir, "index.jsonl"))
 	if err != nil {
 		return nil, err
@@ -51,27 +73,43 @@ func load(dir string) ([]*page, error) {
 		}
 		pages = append(pages, p)
 	}
-	errs := make([]error, len(pages))
-	var wait sync.WaitGroup
-	for k := range 2 {
-		wait.Go(func() {
-			var cut blocks.Page
-			for i := k; i < len(pages); i += 2 {
-				errs[i] = pages[i].read(dir, &cut)
-			}
-		})
-	}
-	wait.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
 	return pages, lines.Err()
 }
 
+// ours are the pages of the extractor's own tests: a folder a page, named kind-language.
+func ours(dir string) ([]*page, error) {
+	names, err := filepath.Glob(filepath.Join(dir, "*", "truth.txt"))
+	if err != nil {
+		return nil, err
+	}
+	var pages []*page
+	var cut blocks.Page
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		slug := filepath.Base(filepath.Dir(name))
+		if strings.HasPrefix(slug, "grants-") {
+			continue // it is in grants-dev
+		}
+		kind, _, _ := strings.Cut(slug, "-")
+		truth := string(text)
+		p := &page{ID: slug, Dataset: "grants", Type: "government", Template: kind, URL: "https://www.example.org/grants/" + slug, Text: &truth}
+		p.file = filepath.Join(filepath.Dir(name), "source.html")
+		if err := p.read("", &cut); err != nil {
+			return nil, err
+		}
+		pages = append(pages, p)
+	}
+	return pages, nil
+}
+
 func (p *page) read(dir string, cut *blocks.Page) error {
-	raw, err := os.ReadFile(filepath.Join(dir, "html", p.ID+".html"))
+	if p.file == "" {
+		p.file = filepath.Join(dir, "html", p.ID+".html")
+	}
+	raw, err := os.ReadFile(p.file)
 	if err != nil {
 		return err
 	}

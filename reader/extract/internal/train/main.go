@@ -16,14 +16,14 @@ import (
 )
 
 type options struct {
-	dev, grants, out, pred, odds, one1 string
-	leaves2                            int
-	again                              bool
-	folds                              int
-	trees1, trees2, leaves             int
-	columns, rate                      float64
-	one                                bool
-	least, lambda, part                float64
+	dev, grants, own, out, pred, odds, one1 string
+	leaves2                                 int
+	again                                   bool
+	folds                                   int
+	trees1, trees2, leaves                  int
+	columns, rate                           float64
+	one                                     bool
+	least, lambda, part                     float64
 }
 
 func main() {
@@ -31,6 +31,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.dev, "dev", "", "folder of extract-dev, unpacked")
 	flag.StringVar(&o.grants, "grants", "", "folder of grants-dev, unpacked")
+	flag.StringVar(&o.own, "own", "", "folder of the extractor's testdata")
 	flag.StringVar(&o.out, "out", "", "write the weights to this file")
 	flag.StringVar(&o.pred, "pred", "", "with -folds: write the answers, a JSON line a page")
 	flag.IntVar(&o.folds, "folds", 0, "measure with so many folds")
@@ -62,6 +63,13 @@ func run(o options) error {
 	}
 	if o.grants != "" {
 		more, err := load(o.grants)
+		if err != nil {
+			return err
+		}
+		pages = append(pages, more...)
+	}
+	if o.own != "" {
+		more, err := ours(o.own)
 		if err != nil {
 			return err
 		}
