@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"io"
 	"strings"
 
 	"golang.org/x/text/unicode/norm"
@@ -20,10 +21,24 @@ func fingerprint(key []byte, title, text string) string {
 		return ""
 	}
 	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(norm.NFC.String(strings.Join(strings.Fields(title), " "))))
+	digest(mac, title)
 	mac.Write([]byte{0})
-	mac.Write([]byte(norm.NFC.String(strings.Join(strings.Fields(text), " "))))
+	digest(mac, text)
 	return fingerprintForm + base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:24])
+}
+
+// digest writes the words of s with single blanks between them, in composed form, a word at a time.
+func digest(w io.Writer, s string) {
+	composed := norm.NFC.Writer(w)
+	first := true
+	for word := range strings.FieldsSeq(s) {
+		if !first {
+			_, _ = composed.Write([]byte{' '}) // a digest takes everything
+		}
+		first = false
+		_, _ = io.WriteString(composed, word)
+	}
+	_ = composed.Close()
 }
 
 // sameFingerprint compares in constant time; the empty fingerprint equals nothing.

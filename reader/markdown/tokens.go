@@ -25,12 +25,16 @@ var o200k = sync.OnceValue(func() *vocabulary {
 	return v
 })
 
+// mostPiece bounds the time and memory that one word takes, which a hostile page may make of megabytes. A
+// longer word is counted in parts, which may come a few tokens too high each.
+const mostPiece = 512
+
 // Tokens is the number of o200k tokens of s.
 func Tokens(s string) int {
 	v := o200k()
 	n := 0
 	for len(s) > 0 {
-		size := piece(s)
+		size := piece(s[:min(len(s), mostPiece)])
 		n += v.count(s[:size])
 		s = s[size:]
 	}

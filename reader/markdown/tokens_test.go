@@ -3,6 +3,7 @@ package markdown
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tiktoken-go/tokenizer/codec"
 	"pgregory.net/rapid"
@@ -26,4 +27,18 @@ func TestTokensAreThoseOfO200k(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		check(t, rapid.StringOf(rapid.RuneFrom([]rune("aAbBzZ09 \n\r\t'sStTlLrReEvV.,/!-|éÉ漢かǅʰª\u0301\u00a0🙂"))).Draw(t, "s"))
 	})
+}
+
+// A word of megabytes is counted in parts: nearly the same number, in linear time.
+func TestTokensOfAGiantWord(t *testing.T) {
+	s := strings.Repeat("abcdefghij", 2000)
+	want, err := codec.NewO200kBase().Count(s)
+	if got := Tokens(s); err != nil || got < want || got > want+3*(len(s)/mostPiece+1) {
+		t.Errorf("%d tokens, the library counts %d (%v)", got, want, err)
+	}
+	began := time.Now()
+	Tokens(strings.Repeat("a", 19_000_000))
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("19 MB took %v", took)
+	}
 }
