@@ -16,7 +16,7 @@ import (
 type content struct {
 	meta    extract.Meta
 	written markdown.Result
-	text    string // for the fingerprint, and the format text
+	text    string // for the fingerprint, the format text and the excerpt; else it may be empty
 	html    string
 	hidden  int
 	keep    dom.Set // of an HTML page: the nodes of the content
@@ -81,7 +81,9 @@ func (c *content) compose(ctx context.Context, t *dom.Tree, base *url.URL, o pla
 		return ctx.Err()
 	}
 	c.written = markdown.Render(t, keep, options)
-	c.text = markdown.Text(t, keep, options)
+	if !o.noFingerprint || o.wants(FormatText) || c.meta.Description == "" {
+		c.text = markdown.Text(t, keep, options)
+	}
 	if o.wants(FormatHTML) {
 		c.html = markdown.HTML(t, keep, options)
 	}

@@ -30,7 +30,7 @@ func Convert(ctx context.Context, s Source, options Options) (Page, error) {
 	if err != nil {
 		return Page{}, err
 	}
-	o.engine, o.noTokens = s.Engine, true
+	o.engine, o.noTokens, o.noFingerprint = s.Engine, true, true
 	if len(s.Body) > mostHTML {
 		return Page{}, fault.New(fault.TooLarge, fmt.Sprintf("The page is too large to be read: HTML is read up to %d bytes.", mostHTML))
 	}

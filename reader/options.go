@@ -67,6 +67,7 @@ type plan struct {
 	timeout          time.Duration
 	engine           string // extract's, for Convert
 	noTokens         bool   // the tokens need not be counted
+	noFingerprint    bool   // no fingerprint is asked for
 }
 
 func (o Options) plan() (plan, error) {

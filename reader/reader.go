@@ -87,7 +87,7 @@ func (r *Reader) Read(ctx context.Context, req Request) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.noTokens = req.NoTokens
+	o.noTokens, o.noFingerprint = req.NoTokens, len(req.FingerprintKey) == 0
 	limit := r.timeout
 	if o.timeout > 0 {
 		limit = min(limit, o.timeout)

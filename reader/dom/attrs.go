@@ -103,6 +103,7 @@ func attributeHeavy(page []byte, per int) bool {
 		if i < 0 || i+1 >= len(page) {
 			return false
 		}
+		tag := page[i:]
 		page = page[i+1:]
 		if c := page[0] | 0x20; c < 'a' || c > 'z' {
 			continue
@@ -111,9 +112,13 @@ func attributeHeavy(page []byte, per int) bool {
 		if end < 0 {
 			end = len(page)
 		}
-		total += end
-		if end > 2*per || total > fewTagBytes {
+		if total += end; total > fewTagBytes {
 			return true
+		}
+		if end > 2*per {
+			if found, _, _ := countAttributes(tag, per); found > per {
+				return true
+			}
 		}
 		page = page[end:]
 	}

@@ -208,9 +208,18 @@ func (p *papers) time(n dom.ID) {
 // microdata takes the few properties of schema.org that pages mark in their text.
 func (p *papers) microdata(n dom.ID, tag atom.Atom) {
 	t := p.t
-	prop := t.Attr(n, "itemprop")
-	class := t.Attr(n, "class")
-	if prop == "" && class == "" && !t.HasAttr(n, "rel") {
+	prop, class, rel := "", "", ""
+	for _, a := range t.Attrs(n) {
+		switch a.Key {
+		case "itemprop":
+			prop = a.Val
+		case "class":
+			class = a.Val
+		case "rel":
+			rel = a.Val
+		}
+	}
+	if prop == "" && class == "" && rel == "" {
 		return
 	}
 	switch prop {
@@ -229,11 +238,11 @@ func (p *papers) microdata(n dom.ID, tag atom.Atom) {
 		p.author(n)
 		return
 	}
-	if tag == atom.A && hasRel(t.Attr(n, "rel"), "author") {
+	if tag == atom.A && hasRel(rel, "author") {
 		p.author(n)
 		return
 	}
-	if tag == atom.A && hasRel(t.Attr(n, "rel"), "tag") && len(p.tagged) < 40 {
+	if tag == atom.A && hasRel(rel, "tag") && len(p.tagged) < 40 {
 		p.tagged = append(p.tagged, tidy(t.Text(n), 80))
 	}
 	if class != "" && byClass(class) {

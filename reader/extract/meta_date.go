@@ -137,7 +137,7 @@ func labelled(s, before, lang string) (string, labelKind) {
 		kind   labelKind
 	}{{modifiedLabels, labelModified}, {publishedLabels, labelPublished}} {
 		for _, l := range group.labels {
-			if at := strings.Index(lower, l); at >= 0 && at <= 40 && (at == 0 || len(lower) == len(s) && !endsInLetter(lower[:at])) {
+			if at := strings.Index(lower[:min(len(lower), 40+len(l))], l); at >= 0 && at <= 40 && (at == 0 || len(lower) == len(s) && !endsInLetter(lower[:at])) {
 				rest := s[min(at+len(l), len(s)):]
 				d, _ := findDate(rest[:min(len(rest), 60)], lang)
 				return d, group.kind
