@@ -66,6 +66,12 @@ func (c *countedTurn) End(ctx context.Context, written time.Time) error {
 // newMonitor has nothing to watch yet. start is where its clock stands.
 func newMonitor(t *testing.T, profile string, start time.Time) *monitor {
 	t.Helper()
+	return newMonitorOn(t, profile, start, "sqlite::memory:")
+}
+
+// newMonitorOn has its database there.
+func newMonitorOn(t *testing.T, profile string, start time.Time, database string) *monitor {
+	t.Helper()
 	m := &monitor{Web: origintest.New(t), t: t, clock: origintest.NewClock(start)}
 	m.Now = m.clock.Now
 	all, err := policy.Load(profiles.Files)
@@ -75,7 +81,7 @@ func newMonitor(t *testing.T, profile string, start time.Time) *monitor {
 	if m.profile = all.Get(profile); m.profile == nil {
 		t.Fatalf("no profile %q", profile)
 	}
-	if m.store, err = store.Open(t.Context(), "sqlite::memory:", store.Options{Clock: m.clock}); err != nil {
+	if m.store, err = store.Open(t.Context(), database, store.Options{Clock: m.clock}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = m.store.Close() })
@@ -106,7 +112,7 @@ func newMonitor(t *testing.T, profile string, start time.Time) *monitor {
 func (m *monitor) customer() {
 	m.t.Helper()
 	var err error
-	if m.account, err = m.store.CreateAccount(m.t.Context(), "desk", ""); err != nil {
+	if m.account, err = m.store.CreateAccount(m.t.Context(), billing.NewID("desk"), ""); err != nil {
 		m.t.Fatal(err)
 	}
 	key, secret, err := m.store.CreateKey(m.t.Context(), m.account.ID, "desk", time.Time{})
@@ -253,4 +259,11 @@ func (m *monitor) optOut(domain, path string, delay time.Duration) {
 		m.t.Fatal(err)
 	}
 	m.clock.Advance(5 * time.Second)
+}
+
+// month is the period that reads at the clock's time are counted in.
+func (m *monitor) month() billing.Period {
+	now := m.clock.Now().UTC()
+	from := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
+	return billing.Period{From: from, To: from.AddDate(0, 1, 0)}
 }
