@@ -77,12 +77,13 @@ func (c policyCmd) decide(a *app, t policy.Target, p *policy.Profile) (policy.Ve
 // mostDraft is the most of a robots.txt that is read, as of a site's own.
 const mostDraft = 512_000
 
-var tokenForm = regexp.MustCompile(`^[A-Za-z_-]+$`)
+var tokenForm = regexp.MustCompile(`^[A-Za-z_-]*$`)
 
-// offline judges by a file, as if it were the site's robots.txt.
+// offline judges by a file, as if it were the site's robots.txt. No group can name a token that is none, so
+// that the groups for "*" count.
 func (c policyCmd) offline(a *app, t policy.Target, p *policy.Profile, cause policy.Cause) (policy.Verdict, error) {
-	if c.Token != "" && !tokenForm.MatchString(c.Token) {
-		return policy.Verdict{}, usage("--token %q is no product token: use letters, - and _ only (RFC 9309), such as ExampleBot", c.Token)
+	if !tokenForm.MatchString(c.Token) {
+		_, _ = fmt.Fprintf(a.Err, "webreader: warning: %q is no product token, which has letters, - and _ only (RFC 9309): the group for * counts\n", c.Token)
 	}
 	in, err := a.open(c.Robots)
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"runtime/debug"
 
 	"github.com/webreaderapi/webreader/billing"
 	"github.com/webreaderapi/webreader/handlers"
@@ -50,6 +52,7 @@ Examples:
 
 // Run reads the page.
 func (c readCmd) Run(a *app) error {
+	limitMemory()
 	id := billing.NewID("req")
 	target, err := policy.ParseTarget(c.URL)
 	if err != nil {
@@ -75,6 +78,17 @@ func (c readCmd) Run(a *app) error {
 	meter := billing.New(e.reader, newMemoryLedger())
 	err = meter.Read(a.ctx, order, func(_ context.Context, d *reader.Document, h billing.Hold) error { return c.print(a, d, h, id) })
 	return a.report(err, c.JSON, id)
+}
+
+// softMemory is what a lone read may take before garbage is collected more often: the largest page that is
+// read stays well below 300 MB.
+const softMemory = 192 << 20
+
+// limitMemory sets softMemory, unless whoever runs the program set GOMEMLIMIT.
+func limitMemory() {
+	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
+		debug.SetMemoryLimit(softMemory)
+	}
 }
 
 // print is the hand-over: the page to standard output, what decided to standard error.
