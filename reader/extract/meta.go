@@ -30,6 +30,7 @@ const (
 	mostMetas   = 1000
 	mostScripts = 40
 	mostTexts   = 6000
+	mostAuthors = 8
 	longTitle   = 500
 	longText    = 2000
 )
@@ -245,13 +246,13 @@ func (p *papers) microdata(n dom.ID, tag atom.Atom) {
 	if tag == atom.A && hasRel(rel, "tag") && len(p.tagged) < 40 {
 		p.tagged = append(p.tagged, tidy(t.Text(n), 80))
 	}
-	if class != "" && byClass(class) {
+	if class != "" && len(p.authors) < mostAuthors && byClass(class) {
 		p.author(n)
 	}
 }
 
 func byClass(class string) bool {
-	if strings.Contains(class, "omment") || !strings.Contains(class, "uthor") && !strings.Contains(class, "yline") && !strings.Contains(class, "auteur") && !strings.Contains(class, "szerzo") {
+	if !saysAuthor(class) || strings.Contains(class, "omment") {
 		return false
 	}
 	for word := range strings.FieldsSeq(class) {
@@ -261,6 +262,23 @@ func byClass(class string) bool {
 		}
 		for _, end := range [...]string{"_author", "-author", "author-name", "author_name", "-byline", "_byline", "byline-author"} {
 			if word = strings.ToLower(word); strings.HasSuffix(word, end) && !strings.HasPrefix(word, "related") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// saysAuthor is true when class has a word for a page's author in it: almost none has.
+func saysAuthor(class string) bool {
+	for i := 0; i+5 <= len(class); i++ {
+		switch class[i] {
+		case 'u':
+			if w := class[i : i+5]; w == "uthor" || w == "uteur" {
+				return true
+			}
+		case 'y', 'z':
+			if w := class[i : i+5]; w == "yline" || w == "zerzo" {
 				return true
 			}
 		}
@@ -278,7 +296,7 @@ func hasRel(rel, want string) bool {
 }
 
 func (p *papers) author(n dom.ID) {
-	if len(p.authors) >= 8 {
+	if len(p.authors) >= mostAuthors {
 		return
 	}
 	t := p.t
@@ -303,6 +321,9 @@ func (p *papers) author(n dom.ID) {
 
 // tidy is s on one line, without characters that no one sees, cut at most bytes.
 func tidy(s string, most int) string {
+	if len(s) <= most && isTidy(s) {
+		return s
+	}
 	if len(s) > 8*most {
 		s = s[:8*most]
 	}
@@ -319,6 +340,19 @@ func tidy(s string, most int) string {
 		s = s[:i]
 	}
 	return strings.ToValidUTF8(s, "")
+}
+
+// isTidy is true for plain ASCII on one line with single blanks inside.
+func isTidy(s string) bool {
+	prev := byte(' ')
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c < 0x20 || c >= 0x7f || c == '&' || c == ' ' && prev == ' ' {
+			return false
+		}
+		prev = c
+	}
+	return prev != ' ' || s == ""
 }
 
 // first is the first of the named values that is there.
