@@ -192,7 +192,8 @@ func (w *blockWalk) document(n dom.ID) {
 }
 
 func (w *blockWalk) flush() {
-	text := strings.Join(strings.Fields(w.text.String()), " ")
+	text, _ := dom.Clean(w.text.String())
+	text = strings.Join(strings.Fields(text), " ")
 	files, kept, head, linked := w.files, w.kept, w.head, w.linked
 	w.text.Reset()
 	w.files, w.kept, w.head, w.linked = nil, false, 0, 0

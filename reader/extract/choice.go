@@ -35,6 +35,7 @@ type desk struct {
 	page   blocks.Page
 	view   blocks.View
 	second []uint8
+	first  []float32
 	odds   []float32
 }
 
@@ -80,15 +81,16 @@ var kinds = map[blocks.Kind]string{
 func (d *desk) classify() []float32 {
 	n := len(d.page.Blocks)
 	if cap(d.odds) < n {
-		d.odds = make([]float32, n)
+		d.odds, d.first = make([]float32, n), make([]float32, n)
 	}
-	d.odds = d.odds[:n]
+	d.odds, d.first = d.odds[:n], d.first[:n]
 	rows := d.page.Describe()
 	d.page.Fill(&d.view)
 	both := stages()
-	both[0].Predict(rows, blocks.Features, d.odds)
-	d.second = d.view.Second(rows, d.odds, d.second[:0])
+	both[0].Predict(rows, blocks.Features, d.first)
+	d.second = d.view.Second(rows, d.first, d.second[:0])
 	both[1].Predict(d.second, blocks.Features2, d.odds)
+	blocks.Mix(d.first, d.odds)
 	return d.odds
 }
 

@@ -184,6 +184,7 @@ func (w *walk) enter(n dom.ID) dom.ID {
 	switch tag {
 	case atom.Br:
 		w.medium(n)
+		w.inWord = false
 		if w.breaks++; w.breaks > 1 {
 			w.end()
 		}

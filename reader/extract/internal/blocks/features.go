@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"strings"
 	"unicode"
+
+	"golang.org/x/net/html/atom"
 )
 
 // levels is how many elements around a block are described.
@@ -136,11 +138,17 @@ func (p *Page) isTitle(b *Block, title string) bool {
 	return text != "" && len(text)*5 >= len(title)*2 && strings.Contains(title, text)
 }
 
-// Text is the text of block i as it stands in the tree.
+// Text is the text of block i as it stands in the tree, with a blank for each line break.
 func (p *Page) Text(i int) string {
 	var s strings.Builder
 	for _, n := range p.Texts[p.Blocks[i].Lo:p.Blocks[i].Hi] {
+		if prev := p.Tree.Prev(n); prev != 0 && p.Tree.Tag(prev) == atom.Br {
+			s.WriteByte(' ')
+		}
 		s.WriteString(p.Tree.Data(n))
+		if next := p.Tree.Next(n); next != 0 && p.Tree.Tag(next) == atom.Br {
+			s.WriteByte(' ')
+		}
 	}
 	return s.String()
 }

@@ -103,6 +103,7 @@ func measure(pages []*page, o options) error {
 		f := forest.Train(sample(train, blocks.Features2, func(p *page) []uint8 { return rows[p] }), o.second())
 		for _, p := range test {
 			two[p] = probabilities(f, rows[p], blocks.Features2, len(p.want))
+			blocks.Mix(one[p], two[p])
 		}
 		log.Printf("stage 2, fold %d", k)
 	}
@@ -139,8 +140,9 @@ func final(pages []*page, one map[*page][]float32, o options) error {
 	second := forest.Train(sample(pages, blocks.Features2, func(p *page) []uint8 { return rows[p] }), o.second())
 	report("the weights on the pages they come from", pages, func(p *page) []bool {
 		odds := probabilities(first, p.rows, blocks.Features, len(p.want))
-		second.Predict(p.view.Second(p.rows, odds, nil), blocks.Features2, odds)
-		return blocks.Choose(odds, p.view)
+		both := probabilities(second, p.view.Second(p.rows, odds, nil), blocks.Features2, len(p.want))
+		blocks.Mix(odds, both)
+		return blocks.Choose(both, p.view)
 	})
 	return os.WriteFile(o.out, append(first.Bytes(), second.Bytes()...), 0o644)
 }
