@@ -13,6 +13,7 @@ import (
 	"github.com/webreaderapi/webreader/billing"
 	"github.com/webreaderapi/webreader/billing/stripetest"
 	"github.com/webreaderapi/webreader/internal/fault"
+	"github.com/webreaderapi/webreader/internal/store"
 	"github.com/webreaderapi/webreader/reader"
 )
 
@@ -375,4 +376,81 @@ func TestTheErrorReportOfTheMeterIsActedOn(t *testing.T) {
 			t.Errorf("%d problems, differences %v", t.problems, r.Differences)
 		}
 	})
+}
+
+const soldPlans = `version: 1
+default: free
+checkout: paid
+fallback: free
+plans:
+  free:
+    title: Free
+    included: 5
+    beyond: false
+    requests_per_minute: 60
+    concurrent_reads: 4
+    running_jobs: 1
+    pages_per_crawl: 50
+    queued_urls: 1000
+    undelivered_bytes: 1000000
+    watches: 0
+    stripe_price: price_free
+  paid:
+    title: Paid
+    included: 100
+    beyond: true
+    requests_per_minute: 60
+    concurrent_reads: 4
+    running_jobs: 1
+    pages_per_crawl: 50
+    queued_urls: 1000
+    undelivered_bytes: 1000000
+    watches: 0
+    stripe_price: price_paid
+    card_needed: true
+`
+
+func TestAFreePlanIsSoldWithoutACard(t *testing.T) {
+	plans := must(billing.ParsePlans([]byte(soldPlans)))(t)
+	fake := stripetest.New(t)
+	stripe := must(billing.NewStripe(must(billing.StripeFromEnv(fake.Env))(t)))(t)
+	s := must(store.Open(t.Context(), "sqlite::memory:", store.Options{Plans: plans}))(t)
+	defer s.Close()
+	desk := billing.NewDesk(stripe, s, s, plans, discard, nil)
+	for plan, want := range map[string]string{"free": "if_required", "paid": "always", "": "always"} {
+		page, _, err := desk.Begin(t.Context(), billing.SignUp{Plan: plan, Base: "https://reader.example"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		session := page[strings.LastIndex(page, "/")+1:]
+		if got := fake.Param(session, "payment_method_collection"); got != want {
+			t.Errorf("plan %q: payment_method_collection %q, want %q", plan, got, want)
+		}
+		if got := fake.Param(session, "line_items[0][price]"); got != "price_"+map[bool]string{true: "free", false: "paid"}[plan == "free"] {
+			t.Errorf("plan %q is sold at %q", plan, got)
+		}
+	}
+}
+
+func TestAPlansFileSaysWhatIsForSale(t *testing.T) {
+	for bad, want := range map[string]string{
+		strings.Replace(soldPlans, "price_paid", "price_free", 1):      "same stripe_price",
+		strings.Replace(soldPlans, "price_paid", "prod_1", 1):          "no price's id",
+		strings.Replace(soldPlans, "checkout: paid", "checkout: x", 1): "is not among the plans",
+		strings.Replace(soldPlans, "fallback: free", "fallback: x", 1): "is not among the plans",
+		soldPlans + "    spending_cap: -1\n":                           "spending_cap",
+		soldPlans + "    stripe_product: x\n":                          "stripe_product",
+	} {
+		if _, err := billing.ParsePlans([]byte(bad)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q: %v", want, err)
+		}
+	}
+	plans := must(billing.ParsePlans([]byte(soldPlans)))(t)
+	if list := plans.ForSale(); len(list) != 2 || list[0].Name != "paid" {
+		t.Errorf("for sale: %+v", list)
+	}
+	builtIn := must(billing.BuiltInPlans())(t)
+	if list := builtIn.ForSale(); len(list) != 0 {
+		t.Errorf("for sale without a price: %+v", list)
+	}
 }

@@ -21,6 +21,13 @@ import (
 
 const envPlans = "WEBREADER_PLANS"
 
+// paymentFlags are the settings of paying that are no secrets.
+type paymentFlags struct {
+	StripePrice      string `setting:"WEBREADER_STRIPE_PRICE" help:"Id of the metered price that customers sign up to." placeholder:"price_…" group:"Settings"`
+	StripeMeterEvent string `setting:"WEBREADER_STRIPE_METER_EVENT" help:"Event name of Stripe's meter." placeholder:"NAME" group:"Settings"`
+	StripeAPIBase    string `name:"stripe-api-base" setting:"WEBREADER_STRIPE_API_BASE" help:"Address of Stripe's API, for tests." placeholder:"URL" group:"Settings"`
+}
+
 // loadPlans are the plans of the settings, the one that Checkout sells with its price.
 func loadPlans(setting func(string) string) (*billing.Plans, error) {
 	plans, err := billing.BuiltInPlans()
@@ -208,6 +215,7 @@ type billingCmd struct {
 
 type reconcileCmd struct {
 	databaseFlags
+	paymentFlags
 	Months int  `help:"How many months back, besides the running one." default:"1"`
 	JSON   bool `help:"Print JSON."`
 }

@@ -39,6 +39,7 @@ type serveCmd struct {
 	engineFlags
 	workerFlags
 	NoWorkers bool `name:"no-workers" setting:"WEBREADER_NO_WORKERS" help:"Leave jobs to webreader work."`
+	paymentFlags
 }
 
 const envNoWorkers = "WEBREADER_NO_WORKERS"
