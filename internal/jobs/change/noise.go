@@ -11,7 +11,7 @@ import (
 const longNoise = 140
 
 // volatile is true for a line that does nothing but count (visits, votes, people waiting, results,
-// days left), tell the time, claim a copyright or say where the reader is: furniture that stands inside the content. All of its words must be
+// days left), tell the time or hours of opening, claim a copyright or say where the reader is: furniture that stands inside the content. All of its words must be
 // words of such lines, so that a rule with a number in it, as "at least 200 visitors", is none.
 func volatile(text string) bool {
 	if utf8.RuneCountInString(text) > longNoise {
@@ -36,8 +36,14 @@ func volatile(text string) bool {
 		}
 		seen |= s
 	}
-	return digits && seen.isNoise()
+	return digits && (seen.isNoise() || seen&(weekday|month) == weekday && hour.MatchString(text) || maDate.MatchString(text))
 }
+
+// maDate is how a Hungarian line begins that tells today's date; "ma" is Monday in Dutch.
+var maDate = regexp.MustCompile(`(?i)^ma\b.{0,16}\d{4}\.`)
+
+// hour tells a time of day: a line of weekdays and hours says when a desk is open.
+var hour = regexp.MustCompile(`(?i)\d{1,2}[.:]\d{2}|\d\s?(uur|h|am|pm|óra)`)
 
 func notInWord(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) }
 
@@ -51,6 +57,8 @@ const (
 	span                      // days, hours
 	ago                       // since when something stands there
 	today                     // today, now
+	weekday
+	month
 )
 
 // isNoise says that words of these senses, with a number and nothing beside them, make no content.
@@ -67,11 +75,18 @@ func senseOf(word string) (sense, bool) {
 			return counted, true
 		}
 	}
+	for _, stem := range dayStems {
+		if strings.HasPrefix(word, stem) {
+			return weekday, true
+		}
+	}
 	return filler, false
 }
 
 // noiseStems are Hungarian stems, which take many endings.
 var noiseStems = [...]string{"megtekint", "látogat", "olvasott", "olvasás", "letölt", "szavaz", "találat", "vendég", "várakoz", "megoszt", "böngész", "kattint"}
+
+var dayStems = [...]string{"hétfő", "kedd", "szerd", "csütörtök", "péntek", "szombat", "vasárnap"}
 
 var noiseWords = wordTable(map[sense]string{
 	counted: "keer maal bekeken gelezen bezocht gedeeld gedownload geopend weergaven weergave paginaweergaven bezoekers bezoeker bezoeken hits " +
@@ -81,19 +96,19 @@ var noiseWords = wordTable(map[sense]string{
 	left:  "nog resterend resterende left remaining még hátra hátralévő noch verbleibend reste",
 	span:  "dag dagen uur uren day days hour hours nap napja óra tag tage jours jour",
 	ago:   "geleden ago órája perce napja hete",
-	today: "vandaag today nu now ma mai heute aktuális huidige current pontos server servertime",
-	filler: "deze dit de het een pagina pagina's artikel bericht document bestand is zijn werd was al er in op aan van voor tot toe te u zo aantal totaal laatste " +
+	today: "vandaag today nu now mai heute aktuális huidige current pontos server servertime",
+	filler: "met deze dit de het een pagina pagina's artikel bericht document bestand is zijn werd was al er in op aan van voor tot toe te u zo aantal totaal laatste " +
 		"sinds balie loket minuten minuut min sec seconden mensen personen vonden vond niet en of x peiling uitslag tijd datum deel getoond toont zo'n ongeveer circa " +
 		"geplaatst gepubliceerd bijgewerkt sluit over medewerkers beschikbaar rij totale teller stand wij hebben " +
 		"this page the a article file has been have had are there were be people persons person did not of at by to from so far for you your it its on we and total number count counter " +
 		"estimated average current time date minutes minute mins showing poll result's advisers closes posted published updated since last one " +
 		"az egy oldal oldalt oldalak oldalunkat oldalainkat honlap honlapot cikk cikket hír hírt dokumentum fájl eddig összesen jelenleg száma szám szerint nem és van vannak db fő " +
 		"perc percek másodperc meg nyitották nyitotta tekintették idő ideje várható ügyfél ügyfelek munkatárs elérhető dátum dátuma nap napi fordult utolsó óta oldalon tart már " +
-		"januari februari maart april mei juni juli augustus september oktober november december " +
+		"uur óra óráig órától tól től ig és között zárva gesloten closed t m until h am pm st nd rd th",
+	month: "januari februari maart april mei juni juli augustus september oktober november december " +
 		"january february march may june july august october " +
-		"január február március április május június július augusztus szeptember október " +
-		"maandag dinsdag woensdag donderdag vrijdag zaterdag zondag monday tuesday wednesday thursday friday saturday sunday " +
-		"hétfő kedd szerda csütörtök péntek szombat vasárnap uur óra h am pm st nd rd th",
+		"január február március április május június július augusztus szeptember október",
+	weekday: "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag ma di wo do vr za zo monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun",
 })
 
 func wordTable(lists map[sense]string) map[string]sense {
@@ -120,10 +135,20 @@ var tally = regexp.MustCompile(`(?i)[(\[]?(\d[\d.,\x{a0}\x{202f} ]*(keer|maal|x|
 	`(downloads|views|hits|gedownload|bekeken|weergaven|letöltések|letöltve|letöltések száma|megtekintések|megtekintések száma|megtekintve)\s*:\s*\d[\d.,\x{a0}\x{202f} ]*( ?(keer|maal|alkalommal|x)\b)?|` +
 	`\d[\d., ]*\s*(alkalommal|letöltés|megtekintés)( (töltötték le|letöltve|letöltötték|nyitották meg|tekintették meg))?)[)\]]?`)
 
+// tallied are the words one of which each tally has; most lines have none and need no closer look.
+var tallied = [...]string{"gelezen", "bekeken", "bezocht", "gedeeld", "gedownload", "geopend", "times", "downloads", "views", "weergaven", "hits",
+	"letölt", "megtekint", "alkalommal"}
+
 // lasting is text without the counts in it.
 func lasting(text string) string {
 	if !strings.ContainsAny(text, "0123456789") {
 		return text
 	}
-	return tally.ReplaceAllString(text, " ")
+	lower := strings.ToLower(text)
+	for _, w := range tallied {
+		if strings.Contains(lower, w) {
+			return tally.ReplaceAllString(text, " ")
+		}
+	}
+	return text
 }

@@ -3,6 +3,7 @@ package change
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -20,16 +21,33 @@ func WithoutPersonalData(text string) string {
 }
 
 var (
-	email = regexp.MustCompile(`(?i)[\p{L}\d._%+'-]+\s?(@|\(at\)|\[at\]|\{at\}|\(kukac\)|\[kukac\]|＠)\s?[\p{L}\d-]+(\s?(\.|\(dot\)|\[dot\]|\(punt\)|\(pont\))\s?[\p{L}\d-]+)*`)
-	iban  = regexp.MustCompile(`\b[A-Z]{2}\d{2}(\s?[A-Z0-9]{4}){2,7}(\s?[A-Z0-9]{1,3})?\b`)
+	// An address, its sign written in any of the ways that are to keep machines off. Signs that occur
+	// in plain text too need a name with a dot behind them.
+	email = regexp.MustCompile(`(?i)[\p{L}\d._%+'-]+\s?(@|\((at|kukac|apenstaartje)\)|\[(at|kukac)\]|\{(at|kukac)\}|＠)\s?[\p{L}\d-]+(\s?(\.|[([{](dot|punt|pont)[)\]}])\s?[\p{L}\d-]+)*` +
+		`|[\p{L}\d._%+'-]+(\s?\(a\)\s?|\s?\[a\]\s?|<at>|[_-]at[_-]|\s(kukac|apenstaartje|at)\s)[\p{L}\d-]+((\.|\s?[([{](dot|punt|pont)[)\]}]\s?|\s(dot|punt|pont)\s)[\p{L}\d-]+)+`)
+	iban = regexp.MustCompile(`\b[A-Z]{2}\d{2}([\s.-]?[A-Z0-9]{4}){2,7}([\s.-]?[A-Z0-9]{1,3})?\b`)
+	// Hungarian bank accounts are two or three groups of eight.
+	account = regexp.MustCompile(`\b\d{8}[\s-]\d{8}([\s-]\d{8})?\b`)
+	// Numbers of documents with letters: Hungarian identity cards, British national insurance, and
+	// whatever follows the name of such a document.
+	card     = regexp.MustCompile(`\b(\d{6}\s?[A-Z]{2}|[A-Z]{2}\s?\d{2}\s?\d{2}\s?\d{2}\s?[A-D])\b`)
+	document = regexp.MustCompile(`(?i:igazolvány|útlevél|jogosítvány|paspoort|passport|identiteitskaart|id-kaart|rijbewijs|driving licence|v-nummer|vreemdelingennummer|nhs|national insurance)\pL*` +
+		`(?i:[\s:.]{1,3}(nummer|nr|no|number|szám\pL*))?[\s:.]{1,3}([A-Z]{0,5}\s?\d[\dA-Z -]{3,12}[\dA-Z]|[A-Z]{3,6}\d[\dA-Z]{2,8})\b`)
 	// A run of digits as phone and identity numbers are written; judged by personalNumber.
-	number = regexp.MustCompile(`[+(]{0,2}\d[\d\s\x{00a0}\x{202f}().\-/–‑]*\d`)
+	number = regexp.MustCompile(`[+(]{0,2}\d[\d\s\x{a0}\x{2007}\x{2009}\x{202f}().\-/–‑−·]*\d`)
 	// What looks like a run but tells a day, a time or a span of years.
 	dated = regexp.MustCompile(`\b(\d{1,2}\s?[-./]\s?\d{1,2}\s?[-./]\s?(19|20)\d{2}|(19|20)\d{2}\s?[-./]\s?\d{1,2}\s?[-./]\s?\d{1,2}\.?|` +
 		`(19|20)\d{2}\s?[-–/]\s?(19|20)\d{2}|\d{1,2}[:.]\d{2}\s?[-–]\s?\d{1,2}[:.]\d{2}|\d{1,2}:\d{2})\b`)
 	money  = regexp.MustCompile(`(?i)^\s?(€|eur\b|euro|ft\b|huf\b|forint|e\s?ft\b|m\s?ft\b|mft\b|eft\b|miljoen|millió|mrd|milliárd|,-|,–|,\d{2}\b|%|m2|m²)`)
 	moneyB = regexp.MustCompile(`(?i)(€|eur|euro|huf|ft|\$|£)\.?\s{0,2}$`)
-	named  = regexp.MustCompile(`(?i)(bsn|burgerservicenummer|sofinummer|sofi-nummer|taj|taj-szám\w*|társadalombiztosítási\s+azonosító\s+jel\w*|adóazonosító\s*(jel\w*)?|adószám\w*|személyi\s+(szám|azonosító)\w*)[^\d\n]{0,30}$`)
+	named  = regexp.MustCompile(`(?i)(bsn|burgerservicenummer|sofinummer|sofi-nummer|taj|taj-szám\w*|társadalombiztosítási\s+azonosító\s+jel\w*|adóazonosító\s*(jel\w*)?|adószám\w*|személyi\s+(szám|azonosító)\w*|` +
+		`\b(tel|telefoon\w*|telefon\w*|phone|telephone|fax|gsm|mobiel|mobil\w*|mobile)\b)[^\d\n]{0,30}$`)
+	// Numbers of cases, companies and plots, which name nobody.
+	filed  = regexp.MustCompile(`(?i)(zaak|kenmerk|dossier|iktatósz|ügyirat|hivatkoz|referen|\bref|case|kvk|rsin|cégjegyzék|nyilvántartás|isbn|hrsz|helyrajzi|vestiging|projekt|charity|company|besluit|publicatie)\pL*[\s:.-]{0,3}((szám|nummer|number|no|nr)\pL*)?[\s:.#+-]{0,4}$`)
+	code   = regexp.MustCompile(`[\p{Lu}\d_]{2,}[-/.]$`)
+	lawNo  = regexp.MustCompile(`^\d{1,5}/(19|20)\d{2}$`)
+	day8   = regexp.MustCompile(`^(19|20)\d{2}(0[1-9]|1[0-2])([0-2]\d|3[01])$`)
+	fromTo = regexp.MustCompile(`^(\d{2,4})\s?[-–]\s?(\d{3,4})$`)
 )
 
 // redact takes personal data out of text and says where the span from..to stands afterwards.
@@ -67,12 +85,13 @@ func redact(text string, from, to int) (clean string, newFrom, newTo int) {
 // personal are the spans of personal data in text, in order and apart.
 func personal(text string) [][2]int {
 	var spans [][2]int
-	for _, re := range []*regexp.Regexp{email, iban} {
+	for _, re := range [...]*regexp.Regexp{email, iban, account, card} {
 		for _, m := range re.FindAllStringIndex(text, -1) {
-			if re == email || strings.ContainsAny(text[m[0]:m[1]], "0123456789") {
-				spans = append(spans, [2]int{m[0], m[1]})
-			}
+			spans = append(spans, [2]int{m[0], m[1]})
 		}
+	}
+	for _, m := range document.FindAllStringSubmatchIndex(text, -1) {
+		spans = append(spans, [2]int{m[4], m[5]})
 	}
 	for _, run := range runs(text) {
 		if personalNumber(text, run) {
@@ -129,10 +148,30 @@ func personalNumber(text string, run [2]int) bool {
 	if len(digits) >= 6 && named.MatchString(before) {
 		return true
 	}
-	if money.MatchString(after) || moneyB.MatchString(before) || insideWord(before, after) {
+	if money.MatchString(after) || moneyB.MatchString(before) || insideWord(before, after) || impersonal(s, digits, before) {
 		return false
 	}
 	return phone(s, digits) || identity(s, digits)
+}
+
+// impersonal knows numbers that look like a person's and are not: of cases and laws, days without
+// marks, spans and round sums.
+func impersonal(s, digits, before string) bool {
+	switch {
+	case filed.MatchString(before), lawNo.MatchString(s), day8.MatchString(s):
+		return true
+	case code.MatchString(before) && len(digits) < 9:
+		return true
+	case strings.HasSuffix(digits, "000") && digits[0] != '0' && s[0] != '+' && groups(s) > 1 && !strings.ContainsAny(s, "/()"):
+		return true
+	}
+	m := fromTo.FindStringSubmatch(s)
+	if m == nil {
+		return false
+	}
+	low, _ := strconv.Atoi(m[1])
+	high, _ := strconv.Atoi(m[2])
+	return low < high && low%50 == 0 && high%50 == 0
 }
 
 func insideWord(before, after string) bool {
@@ -168,9 +207,14 @@ func identity(s, digits string) bool {
 		return groups(s) == 1 && !year(s)
 	case 10:
 		return digits[0] == '8'
+	case 11:
+		return birthNumber.MatchString(s)
 	}
 	return false
 }
+
+// birthNumber is the Hungarian personal number: sex and century, day of birth, serial number.
+var birthNumber = regexp.MustCompile(`^[1-8][\s-]?\d{2}(0[1-9]|1[0-2])([0-2]\d|3[01])[\s-]?\d{4}$`)
 
 // year is true for a run that begins with a year, as case numbers do.
 func year(s string) bool {

@@ -16,3 +16,13 @@ func BenchmarkHostileText(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkVisit(b *testing.B) {
+	d := NewDetector(Options{Key: []byte("k")})
+	blocks := long(80, "van de subsidie voor verenigingen loopt tot 3 mei 2027 met een budget van € 25.000 en meer; nummer")
+	_, s := d.Visit(State{}, blocks)
+	b.ReportAllocs()
+	for b.Loop() {
+		d.Visit(s, blocks)
+	}
+}
