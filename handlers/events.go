@@ -195,7 +195,7 @@ func (s *streamWriter) write(text []byte) error {
 	if len(text) == 0 {
 		return nil
 	}
-	_ = http.NewResponseController(s.w).SetWriteDeadline(time.Now().Add(handOverTime)) // where there are none, the server's limit holds
+	limitWrite(s.w)
 	if _, err := s.w.Write(text); err != nil {
 		return fmt.Errorf("write to a stream: %w", err)
 	}

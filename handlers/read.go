@@ -236,7 +236,7 @@ func (p *pageRead) render(h http.Header, a reader.Answer) ([]byte, error) {
 // send writes body and flushes it down to the connection, within the time a client has to receive it.
 // Echo's own Flush hides the error of a connection that is gone, so the writer below it is flushed.
 func send(w http.ResponseWriter, status int, body []byte) error {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(handOverTime)) // where there are none, the server's limit holds
+	limitWrite(w)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	if _, err := w.Write(body); err != nil {
@@ -250,6 +250,11 @@ func send(w http.ResponseWriter, status int, body []byte) error {
 		return fmt.Errorf("flush the answer: %w", err)
 	}
 	return nil
+}
+
+// limitWrite gives the client time to receive what is written next.
+func limitWrite(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(handOverTime)) // where there are none, the server's limit holds
 }
 
 // badField is the fault of one field; err is a sentence for the caller.

@@ -72,6 +72,7 @@ func (r *Runner) Run(ctx, patience context.Context) {
 	defer stop()
 	var running sync.WaitGroup
 	for ctx.Err() == nil {
+		changed := r.c.Store.JobsChanged() // before the claim: what changes during it is not missed
 		items, wait := r.claim(ctx, slots)
 		for _, item := range items {
 			running.Go(func() {
@@ -80,7 +81,7 @@ func (r *Runner) Run(ctx, patience context.Context) {
 			})
 		}
 		if len(items) == 0 {
-			r.pause(ctx, wait)
+			r.pause(ctx, wait, changed)
 		}
 	}
 	running.Wait()
@@ -116,12 +117,10 @@ func (r *Runner) claim(ctx context.Context, slots chan struct{}) ([]Item, time.D
 	return items, wait
 }
 
-func (r *Runner) pause(ctx context.Context, wait time.Duration) {
+func (r *Runner) pause(ctx context.Context, wait time.Duration, changed <-chan struct{}) {
 	if wait <= 0 {
 		return
 	}
-	// What changed since the claim is waited for a moment only: the claim after it sees it anyway.
-	changed := r.c.Store.JobsChanged()
 	select {
 	case <-ctx.Done():
 	case <-changed:

@@ -162,9 +162,19 @@ func (s *Store) findClaims(ctx context.Context, tx *sql.Tx, f *finishing) error 
 		if j != nil && j.running && live[claim{item.Item.Job, item.Item.Place}] == item.Item.Claim {
 			f.mine[item] = true
 			f.wake[item.Item.Job] = true
+			unhold(item, f.now)
 		}
 	}
 	return err
+}
+
+// unhold lets an item wait again whose hold has lapsed: nothing is delivered that cannot be charged.
+func unhold(item *jobs.Finish, now int64) {
+	if item.Receipt.Outcome() != reader.Delivered || item.Hold.Expires.UnixMilli() > now {
+		return
+	}
+	item.Fate, item.Counter, item.Receipt = jobs.Again, "", reader.Receipt{}
+	item.Sealed, item.Found, item.Aliases, item.Own = nil, nil, nil, nil
 }
 
 // resolveAliases makes an item a duplicate whose page was delivered under another of its names, or waits
