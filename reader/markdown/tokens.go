@@ -1,29 +1,9 @@
 package markdown
 
 import (
-	"sync"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/tiktoken-go/tokenizer/codec"
 )
-
-// vocabulary is o200k's: the bytes of each token and its rank. It is made at first use, since most
-// programs that import this package never count.
-type vocabulary struct {
-	codec *codec.Codec
-	ranks map[string]int32
-}
-
-var o200k = sync.OnceValue(func() *vocabulary {
-	v := &vocabulary{codec: codec.NewO200kBase(), ranks: make(map[string]int32, 200_000)}
-	for id := uint(0); id < 200_000; id++ {
-		if s, err := v.codec.Decode([]uint{id}); err == nil {
-			v.ranks[s] = int32(id)
-		}
-	}
-	return v
-})
 
 // mostPiece bounds the time and memory that one word takes, which a hostile page may make of megabytes. A
 // longer word is counted in parts, which may come a few tokens too high each.
@@ -37,45 +17,6 @@ func Tokens(s string) int {
 		size := piece(s[:min(len(s), mostPiece)])
 		n += v.count(s[:size])
 		s = s[size:]
-	}
-	return n
-}
-
-// count is the number of tokens of one piece.
-func (v *vocabulary) count(p string) int {
-	if _, ok := v.ranks[p]; ok {
-		return 1
-	}
-	if len(p) > 64 {
-		n, err := v.codec.Count(p)
-		if err != nil {
-			return len(p)
-		}
-		return n
-	}
-	return v.merge(p)
-}
-
-// merge joins the pair of least rank until no pair is a token.
-func (v *vocabulary) merge(p string) int {
-	var ends [64]int
-	n := len(p)
-	for i := range n {
-		ends[i] = i + 1
-	}
-	for n > 1 {
-		best, at, from := int32(-1), 0, 0
-		for i := range n - 1 {
-			if r, ok := v.ranks[p[from:ends[i+1]]]; ok && (best < 0 || r < best) {
-				best, at = r, i
-			}
-			from = ends[i]
-		}
-		if best < 0 {
-			break
-		}
-		copy(ends[at:], ends[at+1:n])
-		n--
 	}
 	return n
 }

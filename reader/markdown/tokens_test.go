@@ -1,6 +1,9 @@
 package markdown
 
 import (
+	"bytes"
+	"flag"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -40,5 +43,28 @@ func TestTokensOfAGiantWord(t *testing.T) {
 	Tokens(strings.Repeat("a", 1_000_000))
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("1 MB took %v", took)
+	}
+}
+
+var update = flag.Bool("update", false, "write the vocabulary of the tokenizer to o200k.bin")
+
+func TestVocabularyIsTheTokenizers(t *testing.T) {
+	enc := codec.NewO200kBase()
+	var all bytes.Buffer
+	for id := uint(0); id < 200_000; id++ {
+		s, err := enc.Decode([]uint{id})
+		if err != nil || len(s) > 255 {
+			s = ""
+		}
+		all.WriteByte(byte(len(s)))
+		all.WriteString(s)
+	}
+	if *update {
+		if err := os.WriteFile("o200k.bin", all.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if held, err := os.ReadFile("o200k.bin"); err != nil || !bytes.Equal(held, all.Bytes()) {
+		t.Errorf("o200k.bin is not the tokenizer's vocabulary (%v): run this test with -update", err)
 	}
 }
