@@ -228,6 +228,7 @@ func TestForgettingADomainLeavesNothingOfIt(t *testing.T) {
 				noError(t, s.FinishItem(t.Context(), jobs.Finish{Item: i, Fate: jobs.Ended, Counter: string(reader.Failed),
 					Sealed: []jobs.Sealed{{Item: i.ID(), Host: i.Host, Envelope: seal.Envelope("sealed")}}}))
 			}
+			watched(t, s, account.ID, apiKey.ID, host)
 			fetch(t, s, clock.Now(), host, "https://"+host+"/path?q=secret")
 			c := robotsCopy(clock.Now())
 			c.Authority, c.URL = "https://"+host, "https://"+host+"/robots.txt"
