@@ -32,11 +32,17 @@ func openStore(ctx context.Context, setting func(string) string) (*store.Store, 
 	if err != nil {
 		return nil, err
 	}
-	return openStoreWith(ctx, setting, store.Options{Lease: max(store.DefaultLease, timeout+leaseMargin), ResultTTL: ttl})
+	return openStoreWith(ctx, setting, store.Options{Lease: leaseFor(timeout), ResultTTL: ttl})
 }
 
-// leaseMargin is how much longer a turn is leased than a read may take.
+// leaseMargin is how much longer a turn is leased than a read may take, at most.
 const leaseMargin = 15 * time.Second
+
+// leaseFor is how long a turn is leased: longer than a read may take, and not much longer, since what a
+// process that died held is free after it.
+func leaseFor(timeout time.Duration) time.Duration {
+	return timeout + min(leaseMargin, time.Second+timeout/2)
+}
 
 // openStoreWith does so with options.
 func openStoreWith(ctx context.Context, setting func(string) string, o store.Options) (*store.Store, error) {
