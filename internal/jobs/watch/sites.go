@@ -77,15 +77,16 @@ func rowsOf(r *csv.Reader, at map[string]int) ([]Site, error) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		line, _ := r.FieldPos(0)
 		if err != nil {
+			line := 0
 			var parse *csv.ParseError
 			if errors.As(err, &parse) {
-				line = parse.Line
+				line = parse.StartLine
 			}
 			faults = append(faults, fault.Field{Name: fmt.Sprintf("line %d", line), Detail: "it cannot be read as CSV: look at its quotes"})
 			break
 		}
+		line, _ := r.FieldPos(0)
 		name := fmt.Sprintf("line %d", line)
 		if len(row) > len(at) && strings.Join(row[len(at):], "") != "" {
 			faults = append(faults, fault.Field{Name: name, Detail: "it has more cells than the header: put cells with a comma in quotes"})
