@@ -153,12 +153,12 @@ func (w *blockWalk) apart(n dom.ID) bool {
 
 // leave ends the block elements that n is not in any more.
 func (w *blockWalk) leave(n dom.ID) {
+	if w.behind == n {
+		w.link = 0
+	}
 	for len(w.open) > 0 && w.around().end == n {
 		w.flush()
 		w.open = w.open[:len(w.open)-1]
-	}
-	if w.behind == n {
-		w.link = 0
 	}
 }
 
@@ -194,6 +194,9 @@ func (w *blockWalk) document(n dom.ID) {
 func (w *blockWalk) flush() {
 	text, _ := dom.Clean(w.text.String())
 	text = strings.Join(strings.Fields(text), " ")
+	if text == "" && w.link != 0 {
+		return // of a link around blocks: its document belongs to the text that follows
+	}
 	files, kept, head, linked := w.files, w.kept, w.head, w.linked
 	w.text.Reset()
 	w.files, w.kept, w.head, w.linked = nil, false, 0, 0

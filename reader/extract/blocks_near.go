@@ -97,8 +97,16 @@ func (w *blockWalk) near(i, j int) bool {
 // climb is the element around n, 0 where the content of a page or of a cell of its layout ends.
 func (w *blockWalk) climb(n dom.ID) dom.ID {
 	switch w.t.Tag(n) {
-	case atom.Td, atom.Th, atom.Tr, atom.Main, atom.Article:
+	case atom.Main, atom.Article:
 		return 0
+	case atom.Td, atom.Th:
+		if w.layout(n) {
+			return 0
+		}
+	case atom.Tr:
+		if cell := w.t.FirstChild(n); cell != 0 && w.layout(cell) {
+			return 0
+		}
 	}
 	n = w.t.Parent(n)
 	if tag := w.t.Tag(n); tag == atom.Body || tag == atom.Html {
