@@ -234,7 +234,7 @@ func (s *Store) Apply(ctx context.Context, sub billing.Subscription, asked time.
 // follow makes the account follow its subscription.
 func (s *Store) follow(ctx context.Context, tx *sql.Tx, now int64, sub billing.Subscription, account, planName string) error {
 	var a args
-	set := ""
+	var set string
 	switch sub.State {
 	case billing.Paying:
 		set = "pay_by = NULL, plan = " + a.place(planName)

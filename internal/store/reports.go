@@ -213,21 +213,48 @@ func (s *Store) StillThere(ctx context.Context, id, problem string) error {
 	return err
 }
 
+// ledgers are books by customer and month, in the order they came up.
+type ledgers struct {
+	byKey map[bookKey]*billing.Book
+	list  []*billing.Book
+}
+
 type bookKey struct{ account, customer, month string }
+
+func (l *ledgers) book(account, customer string, at int64) *billing.Book {
+	key := bookKey{account, customer, monthOf(at)}
+	if l.byKey[key] == nil {
+		l.byKey[key] = &billing.Book{Account: account, Customer: customer, Month: billing.Month(timeOf(at))}
+		l.list = append(l.list, l.byKey[key])
+	}
+	return l.byKey[key]
+}
+
+// entries are sums that go into the books: rows of account, customer, a moment of the day they are of, kind,
+// units and credited units, between $1 and $2. $3 is the moment from which on what arrived is new.
+type entries struct {
+	text string
+	add  func(b *billing.Book, kind string, units, credited int64)
+}
+
+var bookEntries = []entries{
+	{`SELECT s.account, s.customer, MIN(o.debited_at), '', CAST(SUM(o.amount) AS BIGINT), 0 FROM debits o JOIN subscriptions s ON ` + billable + `
+		WHERE o.debited_at >= $1 AND o.debited_at < $2 AND CAST($3 AS BIGINT) > 0 GROUP BY s.account, s.customer, o.debited_at / 86400000`,
+		func(b *billing.Book, _ string, n, _ int64) { b.Receipts += n }},
+	{`SELECT s.account, s.customer, MIN(o.debited_at), CASE WHEN o.batch IS NULL THEN 'loose' ELSE 'batched' END, CAST(SUM(o.units) AS BIGINT), 0
+		FROM outbox o JOIN subscriptions s ON ` + billable + ` WHERE o.debited_at >= $1 AND o.debited_at < $2 AND CAST($3 AS BIGINT) > 0
+		GROUP BY s.account, s.customer, o.debited_at / 86400000, 4`, addOutbox},
+	{`SELECT account, customer, MIN(minute), CASE WHEN state IN ('arrived', 'cancelled') AND arrived_at > $3 THEN 'new ' || state
+		WHEN state = 'waiting' AND sent_at IS NULL THEN 'unsent' ELSE state END, CAST(SUM(units) AS BIGINT), CAST(SUM(credited) AS BIGINT)
+		FROM reports WHERE minute >= $1 AND minute < $2 GROUP BY account, customer, minute / 86400000, 4`, addReports},
+	{`SELECT c.account, COALESCE((SELECT s.customer FROM subscriptions s WHERE s.account = c.account ORDER BY s.billed_from DESC LIMIT 1), ''),
+		MIN(c.counts_at), '', CAST(SUM(c.units) AS BIGINT), 0 FROM credits c
+		WHERE c.billed = 1 AND c.counts_at >= $1 AND c.counts_at < $2 AND CAST($3 AS BIGINT) > 0 GROUP BY 1, 2, c.counts_at / 86400000`,
+		func(b *billing.Book, _ string, n, _ int64) { b.Debited -= n; b.Receipts -= n }},
+}
 
 // Books are the customers' months. See billing.Outbox.
 func (s *Store) Books(ctx context.Context, p billing.Period) ([]billing.Book, error) {
-	from, to := p.From.UnixMilli(), p.To.UnixMilli()
-	books := map[bookKey]*billing.Book{}
-	var order []bookKey
-	book := func(account, customer string, at int64) *billing.Book {
-		key := bookKey{account, customer, monthOf(at)}
-		if books[key] == nil {
-			books[key] = &billing.Book{Account: account, Customer: customer, Month: billing.Month(timeOf(at))}
-			order = append(order, key)
-		}
-		return books[key]
-	}
 	tx, err := s.ro.BeginTx(ctx, &sql.TxOptions{Isolation: s.snapshot(), ReadOnly: s.postgres})
 	if err != nil {
 		return nil, fmt.Errorf("read the books: %w", err)
@@ -237,59 +264,48 @@ func (s *Store) Books(ctx context.Context, p billing.Period) ([]billing.Book, er
 	if err != nil {
 		return nil, err
 	}
-	err = query(ctx, tx, `SELECT account, customer, billed_from, COALESCE(billed_until, $1) FROM subscriptions
+	l := &ledgers{byKey: map[bookKey]*billing.Book{}}
+	if err := l.open(ctx, tx, p, now); err != nil {
+		return nil, fmt.Errorf("read the subscriptions: %w", err)
+	}
+	for _, e := range bookEntries {
+		if err := l.enter(ctx, tx, e, args{p.From.UnixMilli(), p.To.UnixMilli(), now - summedAfter}); err != nil {
+			return nil, fmt.Errorf("read the books: %w", err)
+		}
+	}
+	list := make([]billing.Book, len(l.list))
+	for i, b := range l.list {
+		list[i] = *b
+	}
+	return list, nil
+}
+
+// open begins a book for each month of each subscription: also a month without any use is compared, as
+// the payment service may have some.
+func (l *ledgers) open(ctx context.Context, tx *sql.Tx, p billing.Period, now int64) error {
+	from, to := p.From.UnixMilli(), p.To.UnixMilli()
+	return query(ctx, tx, `SELECT account, customer, billed_from, COALESCE(billed_until, $1) FROM subscriptions
 		WHERE billed_from < $2 AND COALESCE(billed_until, $1) >= $3 ORDER BY account, billed_from`, args{now, to, from}, func(row *sql.Rows) error {
 		var account, customer string
 		var first, last int64
 		err := row.Scan(&account, &customer, &first, &last)
-		// Also a month without any use is compared: the payment service may have some.
 		for m := billing.Month(timeOf(max(first, from))); m.From.UnixMilli() <= min(last, to-1); m = billing.Month(m.To) {
-			book(account, customer, m.From.UnixMilli())
+			l.book(account, customer, m.From.UnixMilli())
 		}
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read the books: %w", err)
-	}
-	steps := []struct {
-		text string
-		a    args
-		add  func(b *billing.Book, kind string, units, credited int64)
-	}{
-		{`SELECT s.account, s.customer, MIN(o.debited_at), '', CAST(SUM(o.amount) AS BIGINT), 0 FROM debits o JOIN subscriptions s ON ` + billable + `
-			WHERE o.debited_at >= $1 AND o.debited_at < $2 GROUP BY s.account, s.customer, o.debited_at / 86400000`, args{from, to},
-			func(b *billing.Book, _ string, n, _ int64) { b.Receipts += n }},
-		{`SELECT s.account, s.customer, MIN(o.debited_at), CASE WHEN o.batch IS NULL THEN 'loose' ELSE 'batched' END, CAST(SUM(o.units) AS BIGINT), 0
-			FROM outbox o JOIN subscriptions s ON ` + billable + ` WHERE o.debited_at >= $1 AND o.debited_at < $2
-			GROUP BY s.account, s.customer, o.debited_at / 86400000, 4`, args{from, to}, addOutbox},
-		{`SELECT account, customer, MIN(minute), CASE WHEN state IN ('arrived', 'cancelled') AND arrived_at > $3 THEN 'new ' || state
-			WHEN state = 'waiting' AND sent_at IS NULL THEN 'unsent' ELSE state END, CAST(SUM(units) AS BIGINT), CAST(SUM(credited) AS BIGINT)
-			FROM reports WHERE minute >= $1 AND minute < $2 GROUP BY account, customer, minute / 86400000, 4`,
-			args{from, to, now - summedAfter}, addReports},
-		{`SELECT c.account, COALESCE((SELECT s.customer FROM subscriptions s WHERE s.account = c.account ORDER BY s.billed_from DESC LIMIT 1), ''),
-			MIN(c.counts_at), '', CAST(SUM(c.units) AS BIGINT), 0 FROM credits c WHERE c.billed = 1 AND c.counts_at >= $1 AND c.counts_at < $2
-			GROUP BY 1, 2, c.counts_at / 86400000`, args{from, to},
-			func(b *billing.Book, _ string, n, _ int64) { b.Debited -= n; b.Receipts -= n }},
-	}
-	for _, step := range steps {
-		err := query(ctx, tx, step.text, step.a, func(row *sql.Rows) error {
-			var account, customer, kind string
-			var at, n, credited int64
-			err := row.Scan(&account, &customer, &at, &kind, &n, &credited)
-			if err == nil {
-				step.add(book(account, customer, at), kind, n, credited)
-			}
-			return err
-		})
-		if err != nil {
-			return nil, fmt.Errorf("read the books: %w", err)
+}
+
+func (l *ledgers) enter(ctx context.Context, tx *sql.Tx, e entries, a args) error {
+	return query(ctx, tx, e.text, a, func(row *sql.Rows) error {
+		var account, customer, kind string
+		var at, n, credited int64
+		err := row.Scan(&account, &customer, &at, &kind, &n, &credited)
+		if err == nil {
+			e.add(l.book(account, customer, at), kind, n, credited)
 		}
-	}
-	list := make([]billing.Book, len(order))
-	for i, key := range order {
-		list[i] = *books[key]
-	}
-	return list, nil
+		return err
+	})
 }
 
 func (s *Store) snapshot() sql.IsolationLevel {
