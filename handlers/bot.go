@@ -172,7 +172,7 @@ func whoFacts(w words, p *policy.Profile) []string {
 func paceFacts(w words, p *policy.Profile) []string {
 	var facts []string
 	if p.Pace.MinGap > 0 {
-		facts = append(facts, w.say("gap_"+p.Pace.Per, p.Pace.MinGap))
+		facts = append(facts, w.say("gap_"+p.Pace.Per, p.Pace.MinGap), w.say("hops_"+p.Pace.OwnHops))
 	}
 	facts = append(facts, counted(w, "one_at_a_time", "several_at_a_time", p.Pace.InFlight)...)
 	facts = append(facts, counted(w, "one_in_total", "several_in_total", p.Pace.InFlightTotal)...)

@@ -106,7 +106,7 @@ func testProfile() *policy.Profile {
 	p.Identity = policy.Identity{Token: "ExampleBot", Version: "1.0"}
 	p.Robots = policy.RobotsRules{MaxAge: 24 * time.Hour, On4xx: policy.Open, On5xx: policy.Closed}
 	p.Robots.CrawlDelay = policy.CrawlDelay{Honour: true, AppliesTo: "crawls"}
-	p.Pace = policy.Pace{Per: policy.PerHost, InFlight: 1, OnBusy: policy.BusyError}
+	p.Pace = policy.Pace{Per: policy.PerHost, InFlight: 1, OnBusy: policy.BusyError, OwnHops: policy.HopsFree}
 	p.Signals.ContentSignal.AIInput = policy.RefuseWord
 	p.Texts.Languages = []string{"nl", "en"}
 	return p

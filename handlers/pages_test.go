@@ -207,14 +207,14 @@ func knobs() []*policy.Profile {
 	p.Identity.Contact, p.Identity.InfoURL = "bot@site.example", "https://site.example/bot"
 	p.Robots.On4xx, p.Robots.On5xx, p.Robots.RefetchOn = policy.Closed, policy.SkipRound, []string{policy.CrawlStart}
 	p.Robots.CrawlDelay = policy.CrawlDelay{Honour: true, AppliesTo: policy.AppliesToAll, Cap: time.Minute, OverCap: policy.OverCapSkips}
-	p.Pace = policy.Pace{Per: policy.PerDomain, MinGap: time.Second, InFlight: 2, InFlightTotal: 3, OnBusy: policy.BusyBackoff}
+	p.Pace = policy.Pace{Per: policy.PerDomain, MinGap: time.Second, InFlight: 2, InFlightTotal: 3, OnBusy: policy.BusyBackoff, OwnHops: policy.HopsCounted}
 	p.Signals = policy.SignalRules{ContentSignal: policy.ContentSignalRules{Search: policy.RefuseWord, AIInput: policy.RefuseWord, AITrain: policy.RefuseWord},
 		UsagePurposes: []string{"train-ai"}, TDM: policy.RefuseWord, NoAI: policy.RefuseWord, NoIndex: policy.Discard, NoFollow: policy.Obey}
 	p.Scope = policy.Scope{DocumentsOnce: true, Topics: "grants", MaxPagesPerSite: 5, Feeds: policy.PreferFeeds}
 	p.Schedule.Rounds.Mon, p.Schedule.Listing, p.Schedule.Window = 5, 24*time.Hour, policy.Window{Hours: policy.Hours{From: 60, To: 120}, Zone: "UTC"}
 	p.Answer = policy.Answer{ExcerptChars: 280, AttributeSource: true, PersonalData: policy.FilterPersonal}
 	q := *p
-	q.Pace.InFlight, q.Pace.InFlightTotal, q.Pace.OnBusy, q.Pace.Per = 1, 1, policy.BusyNextRound, policy.PerHost
+	q.Pace.InFlight, q.Pace.InFlightTotal, q.Pace.OnBusy, q.Pace.Per, q.Pace.OwnHops = 1, 1, policy.BusyNextRound, policy.PerHost, policy.HopsFree
 	q.Robots.On4xx, q.Robots.AuthErrors = policy.Open, policy.AuthDisallows
 	q.Robots.CrawlDelay = policy.CrawlDelay{Honour: true, Cap: time.Minute}
 	return []*policy.Profile{testProfile(), p, &q}

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -282,7 +281,7 @@ func (s *service) run(ctx context.Context) error {
 			s.workers.run(sweeping)
 		}
 	}()
-	debug.FreeOSMemory() // what reading settings, profiles and the document took is not needed again
+	releaseStart()
 	s.log.Info("serving", "address", s.public.Addr().String(), "admin", s.admin.Addr().String())
 	var err error
 	select {
