@@ -36,12 +36,20 @@ func (t *Tree) Data(n ID) string {
 	return t.nodes[n].data
 }
 
-// Parent, FirstChild, LastChild, Prev and Next are the neighbours of n, or 0.
-func (t *Tree) Parent(n ID) ID     { return t.nodes[n].parent }
+// Parent is the node around n, or 0.
+func (t *Tree) Parent(n ID) ID { return t.nodes[n].parent }
+
+// FirstChild is the first node in n, or 0.
 func (t *Tree) FirstChild(n ID) ID { return t.nodes[n].first }
-func (t *Tree) LastChild(n ID) ID  { return t.nodes[n].last }
-func (t *Tree) Prev(n ID) ID       { return t.nodes[n].prev }
-func (t *Tree) Next(n ID) ID       { return t.nodes[n].next }
+
+// LastChild is the last node in n, or 0.
+func (t *Tree) LastChild(n ID) ID { return t.nodes[n].last }
+
+// Prev is the node before n in the same parent, or 0.
+func (t *Tree) Prev(n ID) ID { return t.nodes[n].prev }
+
+// Next is the node behind n in the same parent, or 0.
+func (t *Tree) Next(n ID) ID { return t.nodes[n].next }
 
 // Attrs are the attributes of n. The slice must not be changed.
 func (t *Tree) Attrs(n ID) []Attr {

@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"strconv"
 	"strings"
 
 	"golang.org/x/net/html/atom"
@@ -21,6 +22,10 @@ func (w *writer) byClass(n dom.ID, class string) bool {
 	if tag == atom.Span && hasToken(class, "sidenote", "marginnote", "footnote-content-inline") {
 		return w.sidenote(n)
 	}
+	if (tag == atom.Span || tag == atom.Small || tag == atom.Em || tag == atom.I) && strings.Contains(class, "caption") && w.besideImage(n) {
+		w.block(n)
+		return false
+	}
 	if tag == atom.Label && hasToken(class, "margin-toggle", "sidenote-number", "sidenote-toggle", "footref") {
 		return true
 	}
@@ -37,6 +42,24 @@ func (w *writer) byClass(n dom.ID, class string) bool {
 		return true
 	}
 	w.callout(n, tag, class)
+	return false
+}
+
+// besideImage is true when what stands just before n is an image.
+func (w *writer) besideImage(n dom.ID) bool {
+	t := w.t
+	p := t.Prev(n)
+	for p != 0 && t.Kind(p) == dom.Text && strings.TrimSpace(t.Data(p)) == "" {
+		p = t.Prev(p)
+	}
+	for range 3 {
+		if tag := t.Tag(p); tag == atom.Img || tag == atom.Picture || tag == atom.Noscript {
+			return true
+		}
+		if p = t.LastChild(p); t.Kind(p) == dom.Text {
+			return false
+		}
+	}
 	return false
 }
 
@@ -107,7 +130,8 @@ func (w *writer) boxOf(n dom.ID) string {
 	for c, seen := t.Following(n, n), 0; c != 0 && seen < 8; c = t.Following(c, n) {
 		seen++
 		if t.Tag(c) == atom.Input && t.Attr(c, "type") == "checkbox" {
-			return "" // the input will say it
+			state = strconv.FormatBool(t.HasAttr(c, "checked")) // the input knows best, be it kept or not
+			break
 		}
 	}
 	if state == "true" || state == "checked" {
@@ -132,6 +156,9 @@ func (w *writer) boxInside(n dom.ID) (string, bool) {
 		}
 		if v, ok := t.LookupAttr(c, "data-checked"); ok {
 			return v, true
+		}
+		if t.Tag(c) == atom.Input && t.Attr(c, "type") == "checkbox" {
+			return strconv.FormatBool(t.HasAttr(c, "checked")), true
 		}
 		if class := t.Attr(c, "class"); class != "" {
 			switch {

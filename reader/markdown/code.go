@@ -490,7 +490,7 @@ func classLanguage(class string, bare bool) string {
 	if strings.HasPrefix(class, "{") {
 		class = strings.Trim(class, "{}")
 	}
-	word := ""
+	var word string
 	for rest := class; rest != ""; {
 		word, rest, _ = strings.Cut(strings.TrimLeft(rest, " \t\n\r\f"), " ")
 		for i, p := range languagePrefixes {

@@ -18,6 +18,18 @@ func (w *writer) embed(n dom.ID) {
 	w.putEmbed(src, w.firstAttr(n, "title", "aria-label", "data-title"))
 }
 
+// object writes an embedded page that has nothing else to show for itself; most hold a link to it.
+func (w *writer) object(n dom.ID) bool {
+	t := w.t
+	if len(strings.TrimSpace(shortText(t, n, 40))) > 0 || t.First(n, atom.Img) != 0 || t.First(n, atom.Embed) != 0 || t.First(n, atom.Iframe) != 0 {
+		return true
+	}
+	if kind := t.Attr(n, "type"); kind == "" || strings.HasPrefix(kind, "text/html") || strings.HasPrefix(kind, "application/pdf") || strings.HasPrefix(kind, "video/") {
+		w.putEmbed(t.Attr(n, "data"), w.firstAttr(n, "title", "aria-label"))
+	}
+	return false
+}
+
 func (w *writer) firstAttr(n dom.ID, keys ...string) string {
 	for _, key := range keys {
 		if v := strings.TrimSpace(w.t.Attr(n, key)); v != "" && v != "about:blank" {

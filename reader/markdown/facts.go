@@ -13,6 +13,7 @@ type facts struct {
 	t          *dom.Tree
 	math       bool
 	rawMath    bool // TeX stands in the text, for a script to set
+	dollars    bool // … between single dollars too
 	tables     map[dom.ID]tableKind
 	blockLinks map[dom.ID]dom.ID // links around blocks, and the heading in them or 0
 	headLinks  map[dom.ID]int32  // headings that a link around them links
@@ -40,7 +41,8 @@ type tableFacts struct {
 
 // learn passes over the kept nodes once.
 func learn(t *dom.Tree, keep dom.Set) facts {
-	f := facts{t: t, rawMath: setsMath(t)}
+	f := facts{t: t}
+	f.rawMath, f.dollars = setsMath(t)
 	f.math = f.rawMath
 	l := learner{t: t, keep: keep, f: &f}
 	at, n := dom.Root, t.FirstChild(dom.Root)
@@ -123,7 +125,7 @@ func (l *learner) blockInLink(n dom.ID, tag atom.Atom) {
 		l.f.blockLinks, l.f.headLinks = make(map[dom.ID]dom.ID), make(map[dom.ID]int32)
 	}
 	head := l.f.blockLinks[l.link]
-	if head == 0 && tag >= 0 && isHeading(tag) {
+	if head == 0 && isHeading(tag) {
 		head = n
 	}
 	l.f.blockLinks[l.link] = head

@@ -243,9 +243,14 @@ func (w *writer) permalink(n dom.ID, href string) bool {
 	if symbolOnly(text) {
 		return true
 	}
-	switch strings.ToLower(strings.TrimSpace(text)) {
+	switch text = strings.ToLower(strings.TrimSpace(text)); text {
 	case "link", "permalink", "anchor", "permanent link", "link to this heading", "direct link", "copy link", "edit", "[edit]", "top", "back to top":
 		return true
+	}
+	for _, p := range [...]string{"permalink", "link to this", "link to section", "direct link to", "anchor for", "anchor link"} {
+		if strings.HasPrefix(text, p) {
+			return true
+		}
 	}
 	return false
 }

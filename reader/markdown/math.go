@@ -90,18 +90,20 @@ func wrapsAll(s string) bool {
 	return depth == 0
 }
 
-// setsMath is true when the page loads a program that sets the TeX in its text.
-func setsMath(t *dom.Tree) bool {
+// setsMath says whether the page loads a program that sets the TeX in its text, and whether it is told
+// to take single dollars for its delimiters.
+func setsMath(t *dom.Tree) (loads, dollars bool) {
 	for n := t.Following(dom.Root, dom.Root); n != 0; n = t.Following(n, dom.Root) {
 		if t.Tag(n) != atom.Script {
 			continue
 		}
 		src := strings.ToLower(t.Attr(n, "src"))
-		if strings.Contains(src, "mathjax") || strings.Contains(src, "katex") || strings.Contains(t.Attr(n, "type"), "x-mathjax-config") {
-			return true
+		loads = loads || strings.Contains(src, "mathjax") || strings.Contains(src, "katex") || strings.Contains(t.Attr(n, "type"), "x-mathjax-config")
+		if s := t.Data(t.FirstChild(n)); src == "" && len(s) < 20_000 && (strings.Contains(s, "inlineMath") || strings.Contains(s, "delimiters")) {
+			dollars = dollars || strings.Contains(s, `'$'`) || strings.Contains(s, `"$"`)
 		}
 	}
-	return false
+	return loads, loads && dollars
 }
 
 // longestTeX bounds a formula in running text.
@@ -110,7 +112,7 @@ const longestTeX = 2000
 // textAndMath writes text in which TeX stands between its delimiters.
 func (w *writer) textAndMath(s string) {
 	for {
-		at, inner, rest, display := nextTeX(s)
+		at, inner, rest, display := nextTeX(s, w.facts.dollars)
 		if at < 0 {
 			w.text(s)
 			return
@@ -122,9 +124,16 @@ func (w *writer) textAndMath(s string) {
 }
 
 // nextTeX is the first formula in s, where it begins, and what stands behind it.
-func nextTeX(s string) (at int, inner, rest string, display bool) {
+func nextTeX(s string, dollars bool) (at int, inner, rest string, display bool) {
 	for i := 0; i+1 < len(s); i++ {
-		shut := ""
+		var shut string
+		if dollars && s[i] == '$' && s[i+1] != '$' && !blank(s[i+1]) {
+			body := s[i+1:]
+			if end := strings.IndexByte(body[:min(len(body), longestTeX)], '$'); end > 0 && !blank(body[end-1]) {
+				return i, body[:end], body[end+1:], false
+			}
+			continue
+		}
 		switch s[i : i+2] {
 		case `\(`:
 			shut = `\)`

@@ -325,6 +325,10 @@ func (w *writer) backlink(n dom.ID) bool {
 
 // trimMark takes the number of a note off the start of its text, where the label says it already.
 func (w *writer) trimMark(s string) string {
+	if w.noteMark == "]" {
+		w.noteMark = ""
+		return strings.TrimLeft(s, ".):] \t\n\u00a0")
+	}
 	rest := strings.TrimLeft(s, " \t\n\r\f[(^\u00a0")
 	if rest == "" {
 		if strings.ContainsAny(s, "[(^") {

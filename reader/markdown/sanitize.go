@@ -143,7 +143,7 @@ func (s *sanitizer) definition() bool {
 	s.out = append(s.out, ' ')
 	s.out = append(s.out, abs...)
 	after = strings.TrimRight(after, " \n")
-	if strings.IndexAny(after, "<>&") < 0 {
+	if !strings.ContainsAny(after, "<>&") {
 		s.out = append(s.out, after...)
 	}
 	s.out = append(s.out, '\n')
@@ -396,7 +396,7 @@ func (s *sanitizer) closeBracket() {
 		return
 	}
 	s.out = append(append(s.out, "]("...), abs...)
-	if title != "" && strings.IndexAny(title, "<>&\n") < 0 {
+	if title != "" && !strings.ContainsAny(title, "<>&\n") {
 		s.out = append(append(s.out, ' '), title...)
 	}
 	s.out = append(s.out, ')')

@@ -84,6 +84,12 @@ func TestShapes(t *testing.T) {
 		"rows of numbers": {`<pre><div><span>1</span><i>a</i></div><div><span>3</span><i>b</i></div></pre>`, "```\n1a\n3b\n```"},
 		"chroma inline":   {"<pre><code class=language-go><span style=display:flex><span style=\"user-select:none;color:#777\"> 1</span><span>a\n</span></span><span style=display:flex><span style=\"user-select:none;color:#777\"> 2</span><span>b\n</span></span></code></pre>", "```go\na\nb\n```"},
 		"editor":          {`<pre><div><div>Python<button>Copy</button></div><div class="cm-editor"><div class="cm-content"><span>a</span><br><span>b</span></div></div></div></pre>`, "```python\na\nb\n```"},
+		"asciidoc note":   {`<p>A<sup class="footnote">[<a id="_ref_1" class="footnote" href="#_def_1">1</a>]</sup>.</p><div class="footnote" id="_def_1"><a href="#_ref_1">1</a>. Note.</div>`, "A[^1].\n\n[^1]: Note."},
+		"github task":     {`<ul><li class="task-list-item"><task-lists-item><input type="checkbox" checked></task-lists-item> a</li></ul>`, "- [x] a"},
+		"span caption":    {`<div><img src="/w.jpg" alt="W"><span class="caption">Words</span></div>`, "![W](https://example.com/w.jpg)\n\nWords"},
+		"told permalink":  {`<h2><a class="anchor-link" href="#x">Link to this section</a>A</h2><h3>B <a class="direct-link" href="#b"><span>Permalink to B</span>#</a></h3>`, "## A\n\n### B"},
+		"single dollars":  {`<script>MathJax={tex:{inlineMath:[['$','$']]}}</script><script src="mathjax.js"></script><p>a $x_1$ b $5 and $ 6</p>`, "a $x_1$ b \\$5 and \\$ 6"},
+		"object":          {`<object type="text/html" data="https://player.vimeo.com/video/76"></object><object data="/d.pdf"><a href="/d.pdf">PDF</a></object>`, "[Video](https://vimeo.com/76)\n\n[PDF](https://example.com/d.pdf)"},
 		"empty bold":      {`<p>a<b> </b>b<i></i>c</p>`, "a bc"},
 	} {
 		if got := render(t, c.page, "https://example.com/docs/page.html", markdown.Options{NoTokens: true}).Markdown; got != c.want {

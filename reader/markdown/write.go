@@ -218,6 +218,8 @@ func (w *writer) element(n dom.ID) bool {
 	case atom.Iframe, atom.Embed, atom.Frame:
 		w.embed(n)
 		return false
+	case atom.Object:
+		return w.object(n)
 	case atom.Video, atom.Audio:
 		w.media(n)
 		return false
