@@ -141,11 +141,9 @@ func elements(t *dom.Tree) (n int) {
 // walk is the state of one pass over the tree.
 type walk struct {
 	*Page
-	cur     int32 // the block being read, -1 for none
-	breaks  int   // line breaks since the last text
-	inWord  bool
-	lastBox int32
-	texts   int
+	cur    int32 // the block being read, -1 for none
+	breaks int   // line breaks since the last text
+	inWord bool
 }
 
 func (w *walk) run() {

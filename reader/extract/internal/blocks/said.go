@@ -87,7 +87,7 @@ func (p *Page) sayJSON(data string) {
 		}
 		key := data[:i]
 		data = data[i+1:]
-		kind := uint8(0)
+		var kind uint8
 		switch {
 		case strings.HasSuffix(key, "escription"):
 			kind = saidDescription
