@@ -5,9 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// mostPiece bounds the time and memory that one word takes, which a hostile page may make of megabytes. A
-// longer word is counted in parts, which may come a few tokens too high each.
-const mostPiece = 512
+// Bounds on the time that one word takes, which a hostile page may make of megabytes: one of more than
+// mostPiece bytes is counted in parts, which may come a few tokens too high each.
+const (
+	mostPiece = 512
+	partPiece = 64
+)
 
 // Tokens is the number of o200k tokens of s.
 func Tokens(s string) int {
@@ -15,6 +18,9 @@ func Tokens(s string) int {
 	n := 0
 	for len(s) > 0 {
 		size := piece(s[:min(len(s), mostPiece)])
+		if size == mostPiece {
+			size = partPiece
+		}
 		n += v.count(s[:size])
 		s = s[size:]
 	}
