@@ -88,8 +88,11 @@ func (d *Detector) Missing(old State) (Report, State) {
 // first. It returns the state to keep.
 func (d *Detector) Visit(old State, blocks []extract.Block) (Report, State) {
 	now := d.print(blocks)
-	r, flicker := d.compare(old, visit{units: now.joined(old.Coarse), others: now.others})
+	r, flicker := d.compare(old, &visit{units: now.joined(old.Coarse), others: now.others})
 	state := now.state(flicker)
+	if state.Whole == old.Whole {
+		r = Report{Kind: Unchanged} // the same letters, set into other blocks
+	}
 	switch {
 	case !old.Seen:
 		r = Report{Kind: New}

@@ -44,6 +44,10 @@ func TestAVisitIsJudgedByLettersAndDigits(t *testing.T) {
 		"the same":                {page("Aanvragen kan tot 1 mei 2027.", "Het budget is € 25.000."), Unchanged},
 		"other blanks and dashes": {page("Aanvragen  kan tot 1 mei 2027", "Het budget is: € 25.000"), Unchanged},
 		"another order":           {page("Het budget is € 25.000.", "Aanvragen kan tot 1 mei 2027."), Unchanged},
+		"other thousands":         {page("Aanvragen kan tot 1 mei 2027.", "Het budget is € 25 000."), Unchanged},
+		"a decimal moved":         {page("Aanvragen kan tot 1 mei 2027.", "Het budget is € 2.50.00."), Changed},
+		"one block in two":        {page("Aanvragen", "kan tot 1 mei 2027.", "Het budget is € 25.000."), Unchanged},
+		"two blocks in one":       {page("Aanvragen kan tot 1 mei 2027. Het budget is € 25.000."), Unchanged},
 		"another date":            {page("Aanvragen kan tot 8 mei 2027.", "Het budget is € 25.000."), Changed},
 		"a typo":                  {page("Aanvragen kna tot 1 mei 2027.", "Het budget is € 25.000."), Changed},
 		"a sentence more":         {page("Aanvragen kan tot 1 mei 2027. De pot is leeg.", "Het budget is € 25.000."), Changed},
@@ -215,7 +219,9 @@ func TestStatesOfTwoCustomersDiffer(t *testing.T) {
 }
 
 func TestABrokenStateIsRefused(t *testing.T) {
-	for _, b := range []string{"\x01\x01\x00\x00\x00\x00\x00", "\x02", "\x02\x01\x00\x00\xff\xff\xff\xff\x0f", "\x02\x01\x00\x00\x00\x00\x00tail", "\x02\x08\x00\x00\x00\x00\x00", "\x02\x01\x00\xff\x00\x00\x00"} {
+	w := strings.Repeat("\x00", 8) // the page in one piece
+	for _, b := range []string{"\x01\x01\x00\x00" + w + "\x00\x00\x00", "\x02", "\x02\x01\x00\x00" + w + "\xff\xff\xff\xff\x0f", "\x02\x01\x00\x00" + w + "\x00\x00\x00tail",
+		"\x02\x08\x00\x00" + w + "\x00\x00\x00", "\x02\x01\x00\xff" + w + "\x00\x00\x00"} {
 		if err := new(State).UnmarshalBinary([]byte(b)); err == nil {
 			t.Errorf("%q was taken", b)
 		}

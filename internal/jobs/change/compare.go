@@ -14,6 +14,7 @@ import (
 // visit is a page as it stands now: its units with their text, which ends with the call.
 type visit struct {
 	keyed  *keyed
+	whole  strings.Builder // the letters of all units
 	units  []textUnit
 	others []uint32
 }
@@ -31,8 +32,8 @@ const (
 )
 
 // print makes the units of a page.
-func (d *Detector) print(blocks []extract.Block) visit {
-	v := visit{keyed: d.keyed()}
+func (d *Detector) print(blocks []extract.Block) *visit {
+	v := &visit{keyed: d.keyed()}
 	kept := 0
 	for i := range blocks {
 		b := &blocks[i]
@@ -62,8 +63,9 @@ func (v *visit) sentences(b *extract.Block, kept int) {
 }
 
 func (v *visit) add(plain string, block int, text string, owner *extract.Block) {
+	v.whole.WriteString(plain)
 	v.units = append(v.units, textUnit{
-		unit:  unit{v.keyed.print(plain) & printMask, uint16(v.keyed.print("place\x00" + skeleton(plain)))},
+		unit:  unit{v.keyed.print(plain) & printMask, uint16(v.keyed.print("place\x00" + skeleton(text)))},
 		block: block, text: text, owner: owner,
 	})
 }
@@ -118,7 +120,7 @@ func byDistance(far []int) []int {
 
 // joined are the units at a coarseness: above 0 neighbours are joined, at borders that the text
 // itself chooses so that one insertion moves one border only.
-func (v visit) joined(coarse uint8) []textUnit {
+func (v *visit) joined(coarse uint8) []textUnit {
 	if coarse == 0 {
 		return v.units
 	}
@@ -138,8 +140,8 @@ func (v visit) joined(coarse uint8) []textUnit {
 
 // state is what is kept of v: of a long page shorter prints without places, of a very long one
 // prints of joined neighbours.
-func (v visit) state(spots []flickers) State {
-	s := State{Seen: true, Others: v.others, Spots: spots, Slim: len(v.units) > mostUnits}
+func (v *visit) state(spots []flickers) State {
+	s := State{Seen: true, Whole: v.keyed.print(v.whole.String()), Others: v.others, Spots: spots, Slim: len(v.units) > mostUnits}
 	units := v.units
 	for len(units) > mostSlim {
 		s.Coarse++
@@ -160,7 +162,7 @@ func (s State) mask() uint64 {
 }
 
 // compare finds the units of now that the visit before did not have, and those it had that are gone.
-func (d *Detector) compare(old State, now visit) (Report, []flickers) {
+func (d *Detector) compare(old State, now *visit) (Report, []flickers) {
 	mask := old.mask()
 	had := make(map[uint64]int, len(old.Units))
 	for _, u := range old.Units {
@@ -193,7 +195,7 @@ func (d *Detector) compare(old State, now visit) (Report, []flickers) {
 }
 
 // lostUnits are the units of the visit before that are nowhere on the page now.
-func lostUnits(old State, now visit, had map[uint64]int) []unit {
+func lostUnits(old State, now *visit, had map[uint64]int) []unit {
 	around := make(map[uint32]bool, len(now.others))
 	for _, o := range now.others {
 		around[o] = true
@@ -214,7 +216,7 @@ func lostUnits(old State, now visit, had map[uint64]int) []unit {
 
 // count fills the report: a block all of whose units are new is added, one with old units is
 // changed; units that are gone without a new one in their stead are removed.
-func (d *Detector) count(r *Report, now visit, isNew []bool, lost []unit) {
+func (d *Detector) count(r *Report, now *visit, isNew []bool, lost []unit) {
 	r.Kind = Unchanged
 	gone := len(lost)
 	for i := 0; i < len(now.units); {
@@ -275,32 +277,53 @@ func headings(path []string) []string {
 	return clean
 }
 
-// letters is text as it counts: letters and digits, composed, one blank between words.
+// letters is text as it counts: letters and digits, composed. Blanks and marks go, but between two
+// digits of which the second does not begin the thousands: 2.5 and 25 differ, 2.500 and 2500 do not.
 func letters(text string) string {
 	text = norm.NFC.String(text)
 	var b strings.Builder
 	b.Grow(len(text))
-	gap := false
-	for _, r := range text {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) {
-			if gap && b.Len() > 0 {
-				b.WriteByte(' ')
-			}
-			gap = false
-			b.WriteRune(r)
-		} else if r != '\u00ad' && r != '\u200b' && r != '\u200c' && r != '\u200d' && r != '\ufeff' {
-			gap = true
+	last, gap := rune(0), false
+	for i, r := range text {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) {
+			gap = gap || !invisible(r)
+			continue
 		}
+		if gap && unicode.IsDigit(last) && unicode.IsDigit(r) && !thousands(text[i:]) {
+			b.WriteByte(' ')
+		}
+		last, gap = r, false
+		b.WriteRune(r)
 	}
 	return b.String()
 }
 
-// skeleton is a text without its digits: the same place on two visits of a clock or counter.
-func skeleton(plain string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsDigit(r) {
-			return -1
+func invisible(r rune) bool {
+	switch r {
+	case '\u00ad', '\u200b', '\u200c', '\u200d', '\ufeff':
+		return true
+	}
+	return false
+}
+
+// thousands is true for exactly three digits.
+func thousands(text string) bool {
+	n := 0
+	for n < len(text) && n < 4 && text[n] >= '0' && text[n] <= '9' {
+		n++
+	}
+	return n == 3
+}
+
+// skeleton is a text without its digits and the names of days and months: the same place on two
+// visits of a clock or counter.
+func skeleton(text string) string {
+	var b strings.Builder
+	for _, w := range strings.FieldsFunc(strings.ToLower(text), notInWord) {
+		w = strings.TrimLeft(w, "0123456789")
+		if s, _ := senseOf(w); s&(weekday|month) == 0 {
+			b.WriteString(w)
 		}
-		return r
-	}, plain)
+	}
+	return b.String()
 }

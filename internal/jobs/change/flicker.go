@@ -29,7 +29,7 @@ func (f *flicker) mark(place uint16, runs uint8) {
 
 // settle pairs new and lost units of the same place, counts the place's run, and clears those of
 // places known to flicker.
-func (f *flicker) settle(r *Report, v visit, isNew []bool, lost *[]unit) {
+func (f *flicker) settle(r *Report, v *visit, isNew []bool, lost *[]unit) {
 	at := make(map[uint16]int, len(*lost))
 	for i, u := range *lost {
 		at[u.place] = i + 1

@@ -10,6 +10,7 @@ import (
 type State struct {
 	Seen   bool
 	Missed uint8      // visits in a row answered 404 or 410
+	Whole  uint64     // of the main content in one piece
 	Units  []unit     // of the main content, in order
 	Others []uint32   // of the furniture, cut to 24 bits
 	Spots  []flickers // places that differed before
@@ -49,7 +50,7 @@ var ErrState = errors.New("change: not a state of this version")
 
 // MarshalBinary is the state as it is stored: at most 4 KB.
 func (s State) MarshalBinary() ([]byte, error) {
-	b := make([]byte, 0, 16+unitBytes*len(s.Units)+otherBytes*len(s.Others)+spotBytes*len(s.Spots))
+	b := make([]byte, 0, 24+unitBytes*len(s.Units)+otherBytes*len(s.Others)+spotBytes*len(s.Spots))
 	flags := byte(0)
 	if s.Seen {
 		flags |= flagSeen
@@ -58,6 +59,7 @@ func (s State) MarshalBinary() ([]byte, error) {
 		flags |= flagSlim
 	}
 	b = append(b, stateV2, flags, s.Missed, s.Coarse)
+	b = binary.BigEndian.AppendUint64(b, s.Whole)
 	b = binary.AppendUvarint(b, uint64(len(s.Units)))
 	for _, u := range s.Units {
 		if !s.Slim {
@@ -83,11 +85,12 @@ func (s *State) UnmarshalBinary(b []byte) error {
 	if len(b) == 0 {
 		return nil
 	}
-	if len(b) < 4 || b[0] != stateV2 || b[1] > flagSeen|flagSlim || b[3] > mostCoarse {
+	if len(b) < 12 || b[0] != stateV2 || b[1] > flagSeen|flagSlim || b[3] > mostCoarse {
 		return ErrState
 	}
 	s.Seen, s.Slim, s.Missed, s.Coarse = b[1]&flagSeen != 0, b[1]&flagSlim != 0, b[2], b[3]
-	b, ok := s.units(b[4:])
+	s.Whole = binary.BigEndian.Uint64(b[4:])
+	b, ok := s.units(b[12:])
 	if !ok {
 		return ErrState
 	}
