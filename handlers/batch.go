@@ -40,10 +40,9 @@ func (s *Server) webhookURL(raw *string) (string, error) {
 	if raw == nil {
 		return "", nil
 	}
-	if u, err := url.Parse(*raw); err == nil && u.Scheme == "http" && u.User == nil && u.Fragment == "" && s.plainHook != nil && s.plainHook(u.Hostname()) {
-		return *raw, nil
-	}
-	if err := checkWebhookURL(*raw); err != nil {
+	u, err := url.Parse(*raw)
+	plain := err == nil && u.Scheme == "http" && s.plainHook != nil && s.plainHook(u.Hostname())
+	if err := checkWebhookURL(*raw); err != nil || u.Scheme != "https" && !plain {
 		return "", invalid([]fault.Field{{Name: "webhook_url", Detail: "must be an absolute https URL without user name, password or fragment"}})
 	}
 	return *raw, nil
