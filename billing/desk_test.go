@@ -305,6 +305,10 @@ func TestAnUpgradeKeepsAccountKeysAndCustomer(t *testing.T) {
 		}
 		t.fake.Pay(again)
 		must(t.desk.Finish(t.Context(), again, cookie))(t)
+		if must(t.desk.Step(t.Context()))(t); t.fake.Status(sub) != "active" {
+			t.Error("the old subscription ended before its last use was reported")
+		}
+		t.clock.advance(slotTime)
 		must(t.desk.Step(t.Context()))(t)
 		if got := t.fake.Status(sub); got != "canceled" {
 			t.Errorf("the subscription that was replaced is %q", got)
@@ -325,6 +329,7 @@ func TestClosingAnAccountEndsItsSubscription(t *testing.T) {
 		t.charge(account.ID, 2)
 		t.clock.advance(time.Minute)
 		t.ok(t.store.CloseAccount(t.Context(), account.ID))
+		t.clock.advance(slotTime)
 		must(t.desk.Step(t.Context()))(t)
 		if got := t.fake.Status(sub); got != "canceled" {
 			t.Errorf("the subscription is %q", got)

@@ -31,6 +31,10 @@ type Reconciliation struct {
 // that p touches.
 func Reconcile(ctx context.Context, o Outbox, r Reporter, p Period) (Reconciliation, error) {
 	p = wholeMonths(p)
+	now, err := o.Now(ctx)
+	if err != nil {
+		return Reconciliation{}, err
+	}
 	books, err := o.Books(ctx, p)
 	if err != nil {
 		return Reconciliation{}, err
@@ -42,8 +46,8 @@ func Reconcile(ctx context.Context, o Outbox, r Reporter, p Period) (Reconciliat
 		if err := pace.Wait(ctx); err != nil {
 			return out, err
 		}
-		if b.Customer != "" {
-			if held, err = r.Held(ctx, b.Customer, b.Month); err != nil {
+		if span := soFar(b.Month, now); b.Customer != "" && span.From.Before(span.To) {
+			if held, err = r.Held(ctx, b.Customer, span); err != nil {
 				return out, fmt.Errorf("ask for %s: %w", b.Customer, err)
 			}
 		}
@@ -70,6 +74,14 @@ func (b Book) wrong(held int64) string {
 		return fmt.Sprintf("%d units could not be reported", b.GivenUp)
 	}
 	return ""
+}
+
+// soFar is the part of p that has begun, in whole minutes.
+func soFar(p Period, now time.Time) Period {
+	if end := now.Truncate(time.Minute).Add(time.Minute); end.Before(p.To) {
+		p.To = end
+	}
+	return p
 }
 
 func wholeMonths(p Period) Period {

@@ -103,8 +103,9 @@ func document(c echo.Context, media string, body []byte) error {
 func (s *Server) showHome(c echo.Context) error {
 	return s.page(c, "home", struct {
 		frame
-		Base string
-	}{frame{"Read a page", "en"}, s.base(c)})
+		Base   string
+		SignUp bool
+	}{frame{"Read a page", "en"}, s.base(c), s.desk != nil})
 }
 
 func (s *Server) showReference(c echo.Context) error {

@@ -38,11 +38,11 @@ func loadPlans(setting func(string) string) (*billing.Plans, error) {
 		}
 		plans, err = billing.ParsePlans(text)
 	}
-	if err == nil {
-		err = plans.Sell(setting("WEBREADER_STRIPE_PRICE"))
-	}
 	if err != nil {
 		return nil, usage("%s: %s", envPlans, err)
+	}
+	if err := plans.Sell(setting("WEBREADER_STRIPE_PRICE")); err != nil {
+		return nil, usage("WEBREADER_STRIPE_PRICE: %s", err)
 	}
 	return plans, nil
 }

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/cookiejar"
+	"net/http/httptest"
 	"net/url"
 	"path/filepath"
 	"regexp"
@@ -209,5 +210,40 @@ func TestReconcileComparesAndCreditGivesBack(t *testing.T) {
 	code, out, errs := runs(t, env, "billing", "reconcile")
 	if code != 1 || !strings.Contains(errs, "3 units too many") || !strings.Contains(out, customer) {
 		t.Errorf("exit %d\n%s\n%s", code, out, errs)
+	}
+}
+
+func TestACapThatIsNearIsToldByWebhook(t *testing.T) {
+	s := newServed(t)
+	site(s.web, "cap.test")
+	heard := make(chan string, 10)
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		heard <- r.Header.Get("webhook-signature") + " " + string(body)
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	t.Cleanup(receiver.Close)
+	account, err := s.store.Account(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit, hook := int64(2), receiver.URL
+	set := &limit
+	if account, err = s.store.ChangeAccount(t.Context(), account.ID, billing.Change{SpendingCap: &set, WebhookURL: &hook}); err != nil {
+		t.Fatal(err)
+	}
+	read := func(key string) int {
+		answer, _ := s.visit(s.client, "GET", "/read?url="+url.QueryEscape("http://cap.test/mill"), "", "", "Authorization", "Bearer "+s.key, "Idempotency-Key", key)
+		return answer.StatusCode
+	}
+	if first, second, third := read("a"), read("b"), read("c"); first != 200 || second != 200 || third != 402 {
+		t.Fatalf("reads under a cap of 2: %d, %d, %d", first, second, third)
+	}
+	if _, err := s.payments.tell(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	told := <-heard
+	if !strings.Contains(told, `"type":"usage.threshold"`) || !strings.Contains(told, `"percent":100`) || !strings.Contains(told, `"ceiling":2`) || !strings.Contains(told, "v1,") {
+		t.Errorf("told %s", told)
 	}
 }

@@ -58,6 +58,9 @@ func (c *usageCmd) Run(a *app) error {
 func usageText(a *app, account billing.Account, t billing.Totals, by string, groups []billing.Group) error {
 	fmt.Fprintf(a.Out, "%s (%s), %s\n", account.Name, account.ID, t.Period.From.Format("January 2006"))
 	fmt.Fprintf(a.Out, "units charged  %d\npages          %d\n", t.Units, t.Pages)
+	if t.Credited > 0 {
+		fmt.Fprintf(a.Out, "credited       %d\n", t.Credited)
+	}
 	for _, outcome := range []reader.Outcome{reader.Unchanged, reader.Blocked, reader.Refused, reader.Failed} {
 		fmt.Fprintf(a.Out, "%-14s %d\n", outcome, t.ByOutcome[outcome])
 	}
@@ -85,10 +88,11 @@ func usageJSON(a *app, account billing.Account, t billing.Totals, groups []billi
 		From      time.Time                `json:"from"`
 		To        time.Time                `json:"to"`
 		Units     int64                    `json:"units"`
+		Credited  int64                    `json:"credited,omitempty"`
 		Pages     int64                    `json:"pages"`
 		ByOutcome map[reader.Outcome]int64 `json:"by_outcome"`
 		Groups    []group                  `json:"groups,omitempty"`
-	}{account.ID, account.Name, t.Period.From, t.Period.To, t.Units, t.Pages, t.ByOutcome, nil}
+	}{account.ID, account.Name, t.Period.From, t.Period.To, t.Units, t.Credited, t.Pages, t.ByOutcome, nil}
 	for _, g := range groups {
 		out.Groups = append(out.Groups, group(g))
 	}

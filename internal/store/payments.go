@@ -142,12 +142,16 @@ func endOthers(ctx context.Context, tx *sql.Tx, now, until int64, account, but s
 	}
 	for _, id := range ended {
 		e := billing.PaymentEvent{ID: billing.NewID("evt"), Kind: billing.CancelEvent, Subscription: id}
-		if err := insertEvent(ctx, tx, e, now); err != nil {
+		if err := insertEvent(ctx, tx, e, now, now+lastReports); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// lastReports is how long a subscription that ends here goes on at the payment service, so that its last
+// use is reported before the last invoice.
+const lastReports = slot + slotRest + 3*minute
 
 // SignUpKey makes or replaces a sign-up's key. See billing.Customers.
 func (s *Store) SignUpKey(ctx context.Context, session string) (billing.Key, billing.Secret, error) {
@@ -267,14 +271,14 @@ func (s *Store) TakeEvent(ctx context.Context, e billing.PaymentEvent) error {
 	if err != nil {
 		return err
 	}
-	return insertEvent(ctx, s.db, e, now)
+	return insertEvent(ctx, s.db, e, now, now)
 }
 
-func insertEvent(ctx context.Context, q querier, e billing.PaymentEvent, now int64) error {
+func insertEvent(ctx context.Context, q querier, e billing.PaymentEvent, now, due int64) error {
 	_, err := q.ExecContext(ctx, `INSERT INTO payment_events (id, kind, session, subscription, customer, rejected, problem, tries, received_at, due_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $8) ON CONFLICT (id) DO NOTHING`,
+		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9) ON CONFLICT (id) DO NOTHING`,
 		e.ID, cut(e.Kind, 100), cut(e.Session, 200), cut(e.Subscription, 100), cut(e.Customer, 100),
-		cut(strings.Join(e.Rejected, " "), 10000), cut(e.Problem, 300), now)
+		cut(strings.Join(e.Rejected, " "), 10000), cut(e.Problem, 300), now, due)
 	if err != nil {
 		return fmt.Errorf("keep the event: %w", err)
 	}
