@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -45,11 +46,11 @@ func TestHardPagesAreFast(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)
-			start := time.Now()
+			start := processorTime(t)
 			tree := Parse([]byte(page), Limits{})
-			parsed := time.Since(start)
+			parsed := processorTime(t) - start
 			tree.Hidden()
-			took := time.Since(start)
+			took := processorTime(t) - start
 			runtime.ReadMemStats(&after)
 			if raceOn || testing.Short() {
 				return
@@ -63,6 +64,16 @@ func TestHardPagesAreFast(t *testing.T) {
 			}
 		})
 	}
+}
+
+// processorTime is what this process has used so far: the clock would count the work of others too.
+func processorTime(t *testing.T) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func TestAttributesBeyondTheBoundAreCutAndTextIsNot(t *testing.T) {

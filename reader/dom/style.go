@@ -59,33 +59,6 @@ func (l *look) apply(prop, val string) {
 		if strings.HasPrefix(val, "0/") || strings.HasPrefix(val, "0 ") || strings.Contains(val, " 0/") || strings.Contains(val, " 0px") || strings.HasPrefix(val, "0px") {
 			l.fontSize = sizeNone
 		}
-	case "position":
-		l.absolute = val == "absolute" || val == "fixed"
-	case "left", "top", "right", "bottom", "text-indent", "margin-left", "margin-top", "margin-right":
-		if v, unit, ok := measure(val); ok {
-			far := v <= -900 && unit == "px" || v <= -60 && (unit == "em" || unit == "rem") || v <= -100 && (unit == "vw" || unit == "vh") && prop != "margin-top" || v >= 5000 && unit == "px" || v <= -500 && unit == "%" || v <= -700 && unit == "pt"
-			l.away = l.away || far
-		}
-	case "transform":
-		l.moves = val != "none"
-		if strings.Contains(val, "scale(0)") || strings.Contains(val, "scale(0,") {
-			l.flat = true
-		}
-		if i := strings.Index(val, "translate"); i >= 0 {
-			if j := strings.IndexByte(val[i:], '('); j >= 0 {
-				if v, unit, ok := measure(strings.TrimLeft(val[i+j+1:], " ")); ok && unit == "px" && (v <= -2000 || v >= 5000) {
-					l.away = true
-				}
-			}
-		}
-	case "transition", "animation", "will-change", "-webkit-transition", "-webkit-animation", "animation-name":
-		l.moves = val != "none" && val != "auto"
-	case "clip":
-		l.clipped = smallRect(val)
-	case "clip-path", "-webkit-clip-path":
-		if strings.HasPrefix(val, "inset(50%") || strings.HasPrefix(val, "inset(100%") || strings.HasPrefix(val, "circle(0") || strings.HasPrefix(val, "polygon(0 0, 0 0") || strings.HasPrefix(val, "polygon(0px 0px, 0px 0px") {
-			l.flat = true
-		}
 	case "overflow", "overflow-y", "overflow-x":
 		l.overflow = strings.HasPrefix(val, "hidden") || strings.HasPrefix(val, "clip")
 	case "width", "max-width":
@@ -115,6 +88,41 @@ func (l *look) apply(prop, val string) {
 		}
 	case "background-clip", "-webkit-background-clip":
 		l.clipsText = val == "text"
+	default:
+		l.place(prop, val)
+	}
+}
+
+// place takes a declaration into l that moves or cuts a box.
+func (l *look) place(prop, val string) {
+	switch prop {
+	case "position":
+		l.absolute = val == "absolute" || val == "fixed"
+	case "left", "top", "right", "bottom", "text-indent", "margin-left", "margin-top", "margin-right":
+		if v, unit, ok := measure(val); ok {
+			far := v <= -900 && unit == "px" || v <= -60 && (unit == "em" || unit == "rem") || v <= -100 && (unit == "vw" || unit == "vh") && prop != "margin-top" || v >= 5000 && unit == "px" || v <= -500 && unit == "%" || v <= -700 && unit == "pt"
+			l.away = l.away || far
+		}
+	case "transform":
+		l.moves = val != "none"
+		if strings.Contains(val, "scale(0)") || strings.Contains(val, "scale(0,") {
+			l.flat = true
+		}
+		if i := strings.Index(val, "translate"); i >= 0 {
+			if j := strings.IndexByte(val[i:], '('); j >= 0 {
+				if v, unit, ok := measure(strings.TrimLeft(val[i+j+1:], " ")); ok && unit == "px" && (v <= -2000 || v >= 5000) {
+					l.away = true
+				}
+			}
+		}
+	case "transition", "animation", "will-change", "-webkit-transition", "-webkit-animation", "animation-name":
+		l.moves = val != "none" && val != "auto"
+	case "clip":
+		l.clipped = smallRect(val)
+	case "clip-path", "-webkit-clip-path":
+		if strings.HasPrefix(val, "inset(50%") || strings.HasPrefix(val, "inset(100%") || strings.HasPrefix(val, "circle(0") || strings.HasPrefix(val, "polygon(0 0, 0 0") || strings.HasPrefix(val, "polygon(0px 0px, 0px 0px") {
+			l.flat = true
+		}
 	}
 }
 

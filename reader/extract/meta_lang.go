@@ -93,36 +93,61 @@ var commonWords = map[string]string{
 	"ro": "și de în a la cu pe nu din este că care pentru un o sunt mai se prin sau",
 }
 
+// letterCount counts the letters of a text by script.
+type letterCount struct {
+	in       [8]int // of each of scripts
+	han, all int
+}
+
+func (c *letterCount) add(s string) {
+	for _, r := range s {
+		if !unicode.IsLetter(r) {
+			continue
+		}
+		c.all++
+		if r < 0x370 {
+			continue
+		}
+		if unicode.Is(unicode.Han, r) {
+			c.han++
+			continue
+		}
+		for i := range scripts {
+			if unicode.Is(scripts[i].table, r) {
+				c.in[i]++
+				break
+			}
+		}
+	}
+}
+
+// language is the one that the scripts alone tell, or "".
+func (c *letterCount) language() string {
+	if kana := c.in[0] + c.in[1]; kana*10 > c.all && kana > 0 {
+		return "ja"
+	}
+	for i := 2; i < len(scripts); i++ {
+		if c.in[i]*2 > c.all {
+			return scripts[i].lang
+		}
+	}
+	if c.han*2 > c.all {
+		return "zh"
+	}
+	return ""
+}
+
 // detectLanguage is the language of the texts when it is beyond doubt, else "".
 func detectLanguage(texts []string) string {
-	var in [8]int
-	han, all := 0, 0
+	var c letterCount
 	hits := make(map[string]int)
 	byWord := languagesByWord()
 	words := 0
 	for _, s := range texts {
-		if all > 20_000 {
+		if c.all > 20_000 {
 			break
 		}
-		for _, r := range s {
-			if !unicode.IsLetter(r) {
-				continue
-			}
-			all++
-			if r < 0x370 {
-				continue
-			}
-			if unicode.Is(unicode.Han, r) {
-				han++
-				continue
-			}
-			for i := range scripts {
-				if unicode.Is(scripts[i].table, r) {
-					in[i]++
-					break
-				}
-			}
-		}
+		c.add(s)
 		for word := range strings.FieldsSeq(strings.ToLower(s)) {
 			words++
 			for _, lang := range byWord[strings.Trim(word, ".,;:!?()\"'")] {
@@ -130,19 +155,11 @@ func detectLanguage(texts []string) string {
 			}
 		}
 	}
-	if all < 40 {
+	if c.all < 40 {
 		return ""
 	}
-	if kana := in[0] + in[1]; kana*10 > all && kana > 0 {
-		return "ja"
-	}
-	for i := 2; i < len(scripts); i++ {
-		if in[i]*2 > all {
-			return scripts[i].lang
-		}
-	}
-	if han*2 > all {
-		return "zh"
+	if lang := c.language(); lang != "" {
+		return lang
 	}
 	best, most, second := "", 0, 0
 	for lang, n := range hits {

@@ -331,7 +331,7 @@ func (w *writer) languageLabel(n dom.ID) bool {
 	}
 	text := shortText(t, n, 32)
 	name := cleanLanguage(strings.ToLower(strings.TrimSpace(text)))
-	if text == "" || len(text) > 24 || t.First(n, atom.Pre) != 0 || !knownLanguages[name] && !noLanguage(strings.ToLower(strings.TrimSpace(text))) {
+	if text == "" || len(text) > 24 || holds(t, n, atom.Pre) || !knownLanguages[name] && !noLanguage(strings.ToLower(strings.TrimSpace(text))) {
 		return false
 	}
 	for at, up := n, 0; at != 0 && up < 3; at, up = t.Parent(at), up+1 {

@@ -21,7 +21,7 @@ func (w *writer) embed(n dom.ID) {
 // object writes an embedded page that has nothing else to show for itself; most hold a link to it.
 func (w *writer) object(n dom.ID) bool {
 	t := w.t
-	if len(strings.TrimSpace(shortText(t, n, 40))) > 0 || t.First(n, atom.Img) != 0 || t.First(n, atom.Embed) != 0 || t.First(n, atom.Iframe) != 0 {
+	if len(strings.TrimSpace(shortText(t, n, 40))) > 0 || holds(t, n, atom.Img, atom.Embed, atom.Iframe) {
 		return true
 	}
 	if kind := t.Attr(n, "type"); kind == "" || strings.HasPrefix(kind, "text/html") || strings.HasPrefix(kind, "application/pdf") || strings.HasPrefix(kind, "video/") {

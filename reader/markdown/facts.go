@@ -108,7 +108,7 @@ func (l *learner) enter(n dom.ID) bool {
 		l.anchor(n)
 	case atom.Sup:
 		l.sup++
-		if l.link == 0 && len(l.raised) < mostLoose && raisedNumber(t, n) != "" && t.First(n, atom.A) == 0 {
+		if l.link == 0 && len(l.raised) < mostLoose && raisedNumber(t, n) != "" && !holds(t, n, atom.A) {
 			l.raised = append(l.raised, n)
 		}
 	case atom.Table:

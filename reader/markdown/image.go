@@ -257,7 +257,7 @@ func standIn(src string) bool {
 	switch name {
 	case "blank", "spacer", "pixel", "transparent", "placeholder", "loading", "loader", "lazy", "lazyload", "grey", "gray", "1x1",
 		"empty", "trans", "clear", "px", "dot", "spinner", "ajax-loader", "lazy-placeholder", "image-placeholder", "placeholder-image",
-		"img-placeholder", "lazy_placeholder", "default-placeholder", "white", "preload", "t", "s", "p", "x", "0":
+		"cleardot", "img-placeholder", "lazy_placeholder", "default-placeholder", "white", "preload", "t", "s", "p", "x", "0":
 		return len(name) > 1 || strings.HasSuffix(path, ".gif")
 	}
 	return strings.HasPrefix(name, "placeholder") || strings.HasSuffix(name, "-placeholder") || strings.HasSuffix(name, "_placeholder")

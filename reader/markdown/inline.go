@@ -288,14 +288,7 @@ func (w *writer) text(s string) {
 	}
 	ends := end < len(s)
 	s = s[:end]
-	first, _ := utf8.DecodeRuneInString(s[i:])
-	if !w.space && len(w.open) > 0 && mailFirst(s[i:]) {
-		w.space = true // GFM would take the marks before it for a part of the address
-	}
-	w.sync(first)
-	if w.literal == ']' && (first == '(' || first == '[') {
-		w.buf = append(w.buf[:len(w.buf)-1], '\\', ']')
-	}
+	w.beforeText(s[i:])
 	inURL := w.startsURL(s, i)
 	from := i
 	for i < len(s) {
@@ -345,8 +338,25 @@ func (w *writer) text(s string) {
 		i++
 	}
 	w.buf = append(w.buf, s[from:]...)
+	w.afterText(ends)
+}
+
+// beforeText brings the buffer to the point where the word s begins with can be written.
+func (w *writer) beforeText(s string) {
+	first, _ := utf8.DecodeRuneInString(s)
+	if !w.space && len(w.open) > 0 && mailFirst(s) {
+		w.space = true // GFM would take the marks before it for a part of the address
+	}
+	w.sync(first)
+	if w.literal == ']' && (first == '(' || first == '[') {
+		w.buf = append(w.buf[:len(w.buf)-1], '\\', ']')
+	}
+}
+
+// afterText notes what ends the buffer: a blank that is owed, or a character of the text.
+func (w *writer) afterText(blank bool) {
 	w.literal = 0
-	w.space = w.space || ends
+	w.space = w.space || blank
 	if !w.space && len(w.buf) > 0 {
 		w.literal = w.buf[len(w.buf)-1]
 		if n := len(w.buf); n > 1 && w.buf[n-2] == '\\' {

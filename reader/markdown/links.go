@@ -2,6 +2,7 @@ package markdown
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -277,6 +278,18 @@ func shortText(t *dom.Tree, n dom.ID, most int) string {
 		}
 	}
 	return b.String()
+}
+
+// holds is true when one of the tags is among the first nodes below n.
+func holds(t *dom.Tree, n dom.ID, tags ...atom.Atom) bool {
+	seen := 0
+	for c := t.Following(n, n); c != 0 && seen < 64; c = t.Following(c, n) {
+		seen++
+		if slices.Contains(tags, t.Tag(c)) {
+			return true
+		}
+	}
+	return false
 }
 
 // hasToken is true when one of words is among the blank-separated words of class.

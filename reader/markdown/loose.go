@@ -217,7 +217,7 @@ func (f *facts) bearsNumber(n, def dom.ID, r noteRef) bool {
 		return false
 	}
 	k := 1
-	for c := t.Prev(def); c != 0; c = t.Prev(c) {
+	for c := t.Prev(def); c != 0 && k < 1000; c = t.Prev(c) {
 		if t.Tag(c) == atom.Li {
 			k++
 		}

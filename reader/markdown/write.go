@@ -191,9 +191,18 @@ func (w *writer) element(n dom.ID) bool {
 	if len(w.facts.defs) > 0 && tag != atom.Li && w.noteDefinition(n) {
 		return true
 	}
+	if isBlock(tag) {
+		return w.blockElement(n, tag)
+	}
+	return w.inlineElement(n, tag)
+}
+
+// inlineElement writes what stands in a line, and passes over what no reader sees.
+func (w *writer) inlineElement(n dom.ID, tag atom.Atom) bool {
+	t := w.t
 	switch tag {
 	case atom.Style, atom.Head, atom.Title, atom.Select, atom.Datalist, atom.Textarea, atom.Rp, atom.Svg, atom.Canvas,
-		atom.Link, atom.Meta, atom.Source, atom.Track, atom.Param, atom.Area, atom.Option, atom.Optgroup, atom.Progress, atom.Meter:
+		atom.Link, atom.Meta, atom.Source, atom.Track, atom.Param, atom.Area, atom.Progress, atom.Meter:
 		return false
 	case atom.Script:
 		w.mathScript(n)
@@ -205,9 +214,6 @@ func (w *writer) element(n dom.ID) bool {
 	case atom.Br:
 		w.breaks++
 		w.space = false
-		return false
-	case atom.Hr:
-		w.rule(n)
 		return false
 	case atom.Img, atom.Image:
 		w.image(n)
@@ -227,8 +233,6 @@ func (w *writer) element(n dom.ID) bool {
 		return w.button(n)
 	case atom.A:
 		return w.anchor(n)
-	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
-		return w.enterHeading(n, int(t.Name(n)[1]-'0'))
 	case atom.B, atom.Strong:
 		w.style(n, markStrong)
 		return true
@@ -247,9 +251,6 @@ func (w *writer) element(n dom.ID) bool {
 		return w.script(n, tag)
 	case atom.Code, atom.Kbd, atom.Samp, atom.Tt:
 		return w.code(n)
-	case atom.Pre, atom.Listing, atom.Xmp, atom.Plaintext:
-		w.pre(n)
-		return false
 	case atom.Q:
 		w.text(`"`)
 		w.after(n, func(w *writer, _ dom.ID) { w.space = false; w.text(`"`) })
@@ -259,6 +260,25 @@ func (w *writer) element(n dom.ID) bool {
 		w.text("(")
 		w.after(n, func(w *writer, _ dom.ID) { w.space = false; w.text(")") })
 		return true
+	case 0:
+		return w.custom(n)
+	}
+	return true
+}
+
+// blockElement writes what begins a line of its own.
+func (w *writer) blockElement(n dom.ID, tag atom.Atom) bool {
+	switch tag {
+	case atom.Option, atom.Optgroup:
+		return false
+	case atom.Hr:
+		w.rule(n)
+		return false
+	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+		return w.enterHeading(n, int(w.t.Name(n)[1]-'0'))
+	case atom.Pre, atom.Listing, atom.Xmp, atom.Plaintext:
+		w.pre(n)
+		return false
 	case atom.Ul, atom.Ol, atom.Menu, atom.Dir:
 		return w.enterList(n, tag == atom.Ol)
 	case atom.Li:
@@ -273,12 +293,8 @@ func (w *writer) element(n dom.ID) bool {
 	case atom.Summary:
 		w.boldBlock(n)
 		return true
-	case 0:
-		return w.custom(n)
 	}
-	if isBlock(tag) {
-		w.block(n)
-	}
+	w.block(n)
 	return true
 }
 
