@@ -102,7 +102,7 @@ func New(c Config) (*Runner, error) {
 		c.Workers = 32
 	}
 	if total := c.Profile.Pace.InFlightTotal; total > 0 {
-		c.Workers = min(c.Workers, 4*total) // more would only stand in line
+		c.Workers = min(c.Workers, 16*total) // more would only stand in line
 	}
 	if c.Poll <= 0 {
 		c.Poll = time.Second

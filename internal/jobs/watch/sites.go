@@ -130,9 +130,9 @@ func values(cell string) []string {
 	return strings.FieldsFunc(cell, func(r rune) bool { return r == '|' || r == ' ' || r == '\t' || r == '\n' })
 }
 
-// Check is nil, or a fault that names each field at fault, as in sites[3].start_urls[0].
+// Check is nil, or a fault that names each field at fault, as in sites.3.start_urls.0.
 func Check(sites []Site) error {
-	return check(sites, func(i int, field string) string { return fmt.Sprintf("sites[%d].%s", i, field) })
+	return check(sites, func(i int, field string) string { return fmt.Sprintf("sites.%d.%s", i, field) })
 }
 
 func check(sites []Site, name func(i int, field string) string) error {
@@ -170,9 +170,9 @@ func (s Site) faults() map[string]string {
 	for i, raw := range s.StartURLs[:min(len(s.StartURLs), mostStarts)] {
 		t, err := policy.ParseTarget(raw)
 		if err != nil {
-			bad[fmt.Sprintf("start_urls[%d]", i)] = strings.TrimSuffix(err.Error(), ".")
+			bad[fmt.Sprintf("start_urls.%d", i)] = strings.TrimSuffix(err.Error(), ".")
 		} else if len(t.String()) > longURL {
-			bad[fmt.Sprintf("start_urls[%d]", i)] = fmt.Sprintf("a watched address has at most %d bytes", longURL)
+			bad[fmt.Sprintf("start_urls.%d", i)] = fmt.Sprintf("a watched address has at most %d bytes", longURL)
 		}
 	}
 	if len([]rune(s.Name)) > longName {
@@ -194,7 +194,7 @@ func globs(bad map[string]string, name string, list []string) {
 	}
 	for i, g := range list {
 		if !strings.HasPrefix(g, "/") || len(g) > longGlob {
-			bad[fmt.Sprintf("%s[%d]", name, i)] = fmt.Sprintf("a pattern begins with / and has at most %d bytes, as in /subsidies/**", longGlob)
+			bad[fmt.Sprintf("%s.%d", name, i)] = fmt.Sprintf("a pattern begins with / and has at most %d bytes, as in /subsidies/**", longGlob)
 		}
 	}
 }
