@@ -18,6 +18,7 @@ type cli struct {
 	accountCommands
 	watchCommands
 	promiseCommands
+	doctorCommands
 	billingCommands
 
 	Version versionCmd `cmd:"" help:"Print the version of webreader."`

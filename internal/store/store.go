@@ -196,6 +196,9 @@ func connectSQLite(path string) (*Store, error) {
 	return &Store{db: db, ro: ro}, nil
 }
 
+// ErrNoDatabase is the error of Open under MustExist where there is no SQLite file.
+var ErrNoDatabase = errors.New("there is no database")
+
 // exists is an error where a SQLite file is missing.
 func exists(rawURL string) error {
 	path, ok := strings.CutPrefix(rawURL, "sqlite:")
@@ -204,7 +207,7 @@ func exists(rawURL string) error {
 	}
 	path = strings.TrimPrefix(path, "//")
 	if _, err := os.Stat(path); err != nil {
-		return fmt.Errorf("there is no database at %s: run this in the server's folder, or name its database", path)
+		return fmt.Errorf("%w at %s: run this in the server's folder, or name its database", ErrNoDatabase, path)
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func TestParsedRobotsFilesTakeABoundedMemory(t *testing.T) {
 	body := []byte("User-agent: *\n" + strings.Repeat("Disallow: /a*b\n", 30_000))
 	for i := range 100 {
 		c := RobotsCopy{Authority: fmt.Sprint("http://", i%50, ".test"), Body: body, FetchedAt: time.Unix(int64(i), 0)}
-		if fs.parsed(c) != fs.parsed(c) {
+		if first, second := fs.parsed(c), fs.parsed(c); first != second {
 			t.Fatal("a copy is parsed twice")
 		}
 	}

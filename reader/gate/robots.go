@@ -80,7 +80,7 @@ func (r *reading) refetches() bool {
 }
 
 func (r *reading) said(c RobotsCopy) signals.Robots {
-	s := signals.Robots{State: signals.RobotsState(c.State), URL: c.URL, Status: c.Status, Why: c.Why}
+	s := signals.Robots{State: c.State, URL: c.URL, Status: c.Status, Why: c.Why}
 	if c.State == RobotsFound {
 		s.File = r.files.parsed(c)
 	}
@@ -199,7 +199,7 @@ func (r *reading) control(ctx context.Context, t policy.Target, old RobotsCopy, 
 	if err != nil {
 		return nil, err
 	}
-	c, v, err := r.again(ctx, c)
+	_, v, err := r.again(ctx, c)
 	if err == nil {
 		err = refusalFault(v)
 	}
