@@ -107,6 +107,10 @@ func TestWhatAClickOpensIsRead(t *testing.T) {
 	if got := texts(cut(t, "<body><div>Some text</div><div style=display:none>Hidden alone</div>")); strings.Contains(got, "Hidden alone") {
 		t.Errorf("one alone: %q", got)
 	}
+	plain := `<h2>A heading</h2><div style="display:none">Not for your eyes</div><h2>Another</h2><p hidden>Nor this</p>`
+	if got := texts(cut(t, "<body><p>Shown text</p>"+plain+plain)); strings.Contains(got, "your eyes") || strings.Contains(got, "Nor") {
+		t.Errorf("hidden below headings: %q", got)
+	}
 	if got := texts(cut(t, "<body><nav>"+item+item+"</nav>")); strings.Contains(got, "Its answer") {
 		t.Errorf("in a menu: %q", got)
 	}

@@ -28,11 +28,21 @@ func opened(t *dom.Tree, hidden dom.Set) []dom.ID {
 	}
 	kept := found[:0]
 	for i, n := range found {
-		if count[keys[i]] >= 2 || keys[i] == late || clickable(t, head(t, hidden, n)) {
+		if keys[i] == late || clickable(t, head(t, hidden, n)) || count[keys[i]] >= 2 && made(t, n, head(t, hidden, n)) {
 			kept = append(kept, n)
 		}
 	}
 	return append(kept, curtained(t, hidden)...)
+}
+
+// made says that a hidden element and the one before it look made for each other: the first has a
+// class to be found by, and the other is not just the heading or the paragraph that stands there.
+func made(t *dom.Tree, n, head dom.ID) bool {
+	if t.Attr(n, "class") == "" {
+		return false
+	}
+	plain := HeadingLevel(t.Tag(head)) > 0 || t.Tag(head) == atom.P
+	return !plain || t.Attr(head, "class") != ""
 }
 
 // leastCurtain is the least number of letters behind a curtain.
@@ -108,7 +118,7 @@ const notPanel = 1<<0 | 1<<14 | 1<<15 | 1<<28 | 1<<45 | 1<<47
 // panelKey is the same for panels of one kind, and 0 for what is no panel.
 func panelKey(t *dom.Tree, hidden dom.Set, n dom.ID) uint64 {
 	switch t.Tag(n) {
-	case atom.Div, atom.Section, atom.Dd, atom.Article, atom.P, atom.Tr:
+	case atom.Div, atom.Section, atom.Dd, atom.Article, atom.Tr:
 	default:
 		return 0
 	}
