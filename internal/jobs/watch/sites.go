@@ -144,8 +144,16 @@ func check(sites []Site, name func(i int, field string) string) error {
 		faults = append(faults, fault.Field{Name: "sites", Detail: fmt.Sprintf("at most %d sites fit in one watch", MostSites)})
 		sites = nil
 	}
+	seen := map[string]int{}
 	for i, s := range sites {
-		for field, detail := range s.faults() {
+		bad := s.faults()
+		for _, p := range Starts(s) {
+			if first, twice := seen[p.Hash]; twice && first != i {
+				bad["start_urls"] = "a start page of another site stands here again: " + name(first, "start_urls")
+			}
+			seen[p.Hash] = i
+		}
+		for field, detail := range bad {
 			if len(faults) < mostFaults {
 				faults = append(faults, fault.Field{Name: name(i, field), Detail: detail})
 			}
