@@ -65,7 +65,7 @@ func (v *visit) sentences(b *extract.Block, kept int) {
 func (v *visit) add(plain string, block int, text string, owner *extract.Block) {
 	v.whole.WriteString(plain)
 	v.units = append(v.units, textUnit{
-		unit:  unit{v.keyed.print(plain) & printMask, uint16(v.keyed.print("place\x00" + skeleton(text)))},
+		unit:  unit{v.keyed.print(plain) & printMask, uint16(v.keyed.print("place\x00" + extract.Timeless(text)))},
 		block: block, text: text, owner: owner,
 	})
 }
@@ -313,17 +313,4 @@ func thousands(text string) bool {
 		n++
 	}
 	return n == 3
-}
-
-// skeleton is a text without its digits and the names of days and months: the same place on two
-// visits of a clock or counter.
-func skeleton(text string) string {
-	var b strings.Builder
-	for _, w := range strings.FieldsFunc(strings.ToLower(text), notInWord) {
-		w = strings.TrimLeft(w, "0123456789")
-		if s, _ := senseOf(w); s&(weekday|month) == 0 {
-			b.WriteString(w)
-		}
-	}
-	return b.String()
 }

@@ -1,0 +1,40 @@
+package extract
+
+import (
+	"strings"
+
+	"golang.org/x/net/html/atom"
+
+	"github.com/webreaderapi/webreader/reader/extract/internal/blocks"
+)
+
+// longestIdle is the most words of a block that may be an idle line.
+const longestIdle = 24
+
+// withoutIdle drops the kept blocks that do nothing but count or tell the time. A value stays: what
+// stands alone in a cell, or behind a label.
+func withoutIdle(p *blocks.Page, keep []bool) {
+	for i, k := range keep {
+		b := &p.Blocks[i]
+		if !k || b.Digits == 0 || b.Level > 0 || b.Words > longestIdle || value(p, b) {
+			continue
+		}
+		var line strings.Builder
+		for _, n := range p.Texts[b.Lo:b.Hi] {
+			line.WriteString(p.Tree.Data(n))
+			line.WriteByte(' ')
+		}
+		keep[i] = !Idle(line.String())
+	}
+}
+
+func value(p *blocks.Page, b *blocks.Block) bool {
+	box := &p.Elems[b.Box]
+	switch p.Tree.Tag(box.ID) {
+	case atom.Td, atom.Th:
+		return box.Blocks == 1
+	case atom.Dd:
+		return true
+	}
+	return false
+}
