@@ -161,7 +161,7 @@ func (s *Store) Arrived(ctx context.Context, id string) error {
 		if _, err := tx.ExecContext(ctx, "UPDATE reports SET state = 'arrived', arrived_at = $1, problem = '' WHERE id = $2 AND state IN ('waiting', 'given_up')", now, id); err != nil {
 			return fmt.Errorf("mark the report: %w", err)
 		}
-		if _, err := tx.ExecContext(ctx, "UPDATE outbox SET reported_at = $1 WHERE batch = $2 AND reported_at IS NULL", now, id); err != nil {
+		if _, err := tx.ExecContext(ctx, "UPDATE outbox SET reported_at = $1 WHERE batch = $2", now, id); err != nil {
 			return fmt.Errorf("mark the outbox: %w", err)
 		}
 		return nil

@@ -64,6 +64,8 @@ CREATE TABLE reports (
 );
 CREATE INDEX reports_due ON reports (due_at) WHERE state IN ('waiting', 'cancelling');
 CREATE INDEX reports_account ON reports (account, minute);
+-- Waiting rows are now looked up by having no report; without this, PostgreSQL reads all of them to mark a few.
+DROP INDEX outbox_waiting;
 CREATE INDEX outbox_batch ON outbox (batch);
 CREATE INDEX outbox_unbatched ON outbox (account, debited_at) WHERE batch IS NULL;
 
