@@ -233,12 +233,6 @@ func (w *writer) codeText(out []byte, n dom.ID, lines bool) []byte {
 	start := len(out)
 	owed := false // a line element has ended without a line end after it
 	line := start // where the last line element begins
-	ensure := func() {
-		if len(out) > start && out[len(out)-1] != '\n' {
-			out = append(out, '\n')
-		}
-		owed = false
-	}
 	at, c := n, t.FirstChild(n)
 	for {
 		if c == 0 {
@@ -257,11 +251,11 @@ func (w *writer) codeText(out []byte, n dom.ID, lines bool) []byte {
 		if t.Kind(c) == dom.Text {
 			s := t.Data(c)
 			if owed && s != "" {
-				if s[0] == '\n' || s[0] == '\r' || strings.TrimSpace(s) == "" && strings.Contains(s, "\n") {
+				if ends := endsLine(s); ends || lines && strings.TrimSpace(s) != "" {
 					owed = false
-				} else if lines && strings.TrimSpace(s) != "" {
-					out = append(out, '\n')
-					owed = false
+					if !ends {
+						out = append(out, '\n')
+					}
 				}
 			}
 			out = w.appendCode(out, s, lines)
@@ -274,7 +268,9 @@ func (w *writer) codeText(out []byte, n dom.ID, lines bool) []byte {
 				if owed {
 					out = append(out, '\n')
 				}
-				ensure()
+				if owed = false; len(out) > start && out[len(out)-1] != '\n' {
+					out = append(out, '\n')
+				}
 			case isLine(t, c):
 				if owed && lines {
 					out = append(out, '\n')
@@ -291,6 +287,11 @@ func (w *writer) codeText(out []byte, n dom.ID, lines bool) []byte {
 		}
 		c = t.Next(c)
 	}
+}
+
+// endsLine is true for a text between lines of code that begins with the end of one.
+func endsLine(s string) bool {
+	return s[0] == '\n' || s[0] == '\r' || strings.TrimSpace(s) == "" && strings.Contains(s, "\n")
 }
 
 // isLine is true for the element in which highlighters put a line.

@@ -233,37 +233,38 @@ func (w *writer) inlineElement(n dom.ID, tag atom.Atom) bool {
 		return w.button(n)
 	case atom.A:
 		return w.anchor(n)
-	case atom.B, atom.Strong:
-		w.style(n, markStrong)
-		return true
-	case atom.I, atom.Em, atom.Dfn, atom.Cite, atom.Var:
-		w.style(n, markEm)
-		return true
-	case atom.Del, atom.S, atom.Strike:
-		w.style(n, markStrike)
-		return true
-	case atom.Span, atom.Font:
-		if strings.Contains(t.Attr(n, "style"), "line-through") {
-			w.style(n, markStrike)
-		}
-		return true
 	case atom.Sup, atom.Sub:
 		return w.script(n, tag)
 	case atom.Code, atom.Kbd, atom.Samp, atom.Tt:
 		return w.code(n)
+	case 0:
+		return w.custom(n)
+	}
+	w.phrase(n, tag)
+	return true
+}
+
+// phrase writes the elements that only mark the text inside.
+func (w *writer) phrase(n dom.ID, tag atom.Atom) {
+	switch tag {
+	case atom.B, atom.Strong:
+		w.style(n, markStrong)
+	case atom.I, atom.Em, atom.Dfn, atom.Cite, atom.Var:
+		w.style(n, markEm)
+	case atom.Del, atom.S, atom.Strike:
+		w.style(n, markStrike)
+	case atom.Span, atom.Font:
+		if strings.Contains(w.t.Attr(n, "style"), "line-through") {
+			w.style(n, markStrike)
+		}
 	case atom.Q:
 		w.text(`"`)
 		w.after(n, func(w *writer, _ dom.ID) { w.space = false; w.text(`"`) })
-		return true
 	case atom.Rt:
 		w.space = false
 		w.text("(")
 		w.after(n, func(w *writer, _ dom.ID) { w.space = false; w.text(")") })
-		return true
-	case 0:
-		return w.custom(n)
 	}
-	return true
 }
 
 // blockElement writes what begins a line of its own.
