@@ -52,8 +52,11 @@ func TestAnswersThatAreNoPageEndTheReadAtOnce(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, "webreaderapi", func(c *gate.Config) {
 				c.MaxBody = 10_000_000
-				if strings.Contains(name, "hang") {
-					c.FirstByteTimeout, c.Timeout = 300*time.Millisecond, 600*time.Millisecond
+				switch {
+				case name == "hang":
+					c.FirstByteTimeout = 300 * time.Millisecond
+				case strings.HasSuffix(name, " hangs"):
+					c.Timeout = 3 * time.Second
 				}
 			})
 			w.web.Handle("a.test", "/x", c.answer)
