@@ -89,6 +89,18 @@ func TestADocumentThatLeadsElsewhereIsAChange(t *testing.T) {
 	}
 }
 
+func TestADocumentBehindABareLinkIsNamedByTheBlockBefore(t *testing.T) {
+	with := func(file string) []extract.Block {
+		b := page("Begrotingsmodel XLSX 40 kB", "Download")
+		b[1].Files = []string{file}
+		return b
+	}
+	r := visits(t, with("/docs/a.xlsx"), with("/docs/b.xlsx"))
+	if r.Kind != Changed || len(r.Passages) != 1 || r.Passages[0].Excerpt != "Begrotingsmodel XLSX 40 kB Download" {
+		t.Errorf("got %+v", r)
+	}
+}
+
 func TestAPassageQuotesWhatIsNewWithItsHeadings(t *testing.T) {
 	long := strings.Repeat("Deze zin staat er al heel lang en blijft ook staan. ", 12)
 	r := visits(t, page(long+"Einde."), page(long+"Nieuw is de termijn van 8 mei 2028. Einde."))
@@ -315,6 +327,8 @@ func TestACountInsideALineOfContentIsNoise(t *testing.T) {
 	pairs := [][2]string{
 		{"Begroting (PDF, 120 kB) (12 keer gedownload)", "Begroting (PDF, 120 kB) (14 keer gedownload)"},
 		{"Adatlap (DOCX, 48 kB) letöltések: 12", "Adatlap (DOCX, 48 kB) letöltések: 1 233"},
+		{"Deel deze pagina Facebook E-mail 69 keer gedeeld", "Deel deze pagina Facebook E-mail 70 keer gedeeld"},
+		{"Megosztás Facebook E-mail 9 megosztás", "Megosztás Facebook E-mail 12 megosztás"},
 		{"Bid form (PDF, 40 kB) downloaded 9 times", "Bid form (PDF, 40 kB) downloaded 10 times"},
 	}
 	for _, p := range pairs {

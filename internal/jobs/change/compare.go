@@ -35,6 +35,7 @@ const (
 func (d *Detector) print(blocks []extract.Block) *visit {
 	v := &visit{keyed: d.keyed()}
 	kept := 0
+	var before *extract.Block // the kept block before
 	for i := range blocks {
 		b := &blocks[i]
 		if !b.Kept {
@@ -44,14 +45,24 @@ func (d *Detector) print(blocks []extract.Block) *visit {
 			v.sentences(b, kept)
 		}
 		for _, f := range b.Files {
-			v.add("\x00"+f, kept, b.Text, b)
+			owner := naming(b, before)
+			v.add("\x00"+f, kept, owner.Text, owner)
 		}
-		kept++
+		kept, before = kept+1, b
 	}
 	for i := range nearest(blocks) {
 		v.other(&blocks[i])
 	}
 	return v
+}
+
+// naming is the block that tells what a document is: b, with the block before when b says no more than
+// "Download (PDF)".
+func naming(b, before *extract.Block) *extract.Block {
+	if before == nil || len(strings.Fields(b.Text)) > 2 {
+		return b
+	}
+	return &extract.Block{Text: strings.TrimSpace(before.Text + " " + b.Text), Heading: b.Heading, Kept: true}
 }
 
 func (v *visit) sentences(b *extract.Block, kept int) {

@@ -25,13 +25,13 @@ var trail = regexp.MustCompile(`(?i)^(u bent hier|je bent hier|you are here|ön 
 
 // tally is a count inside a line of content, as behind a download: how often it was fetched.
 var tally = regexp.MustCompile(`(?i)[(\[]?(\d[\d.,\x{a0}\x{202f} ]*(keer|maal|x|×)\s+(bekeken|gelezen|bezocht|gedeeld|gedownload|geopend)|` +
-	`(viewed|downloaded|read|visited|shared)\s+\d[\d., ]*\s*times|\d[\d.,]*\s+(downloads|views|page ?views|weergaven)\b|` +
+	`(viewed|downloaded|read|visited|shared)\s+\d[\d., ]*\s*times|\d[\d.,]*\s+(downloads|views|page ?views|weergaven|shares|likes)\b|` +
 	`(downloads|views|hits|gedownload|bekeken|weergaven|letöltések|letöltve|letöltések száma|megtekintések|megtekintések száma|megtekintve)\s*:\s*\d[\d.,\x{a0}\x{202f} ]*( ?(keer|maal|alkalommal|x)\b)?|` +
-	`\d[\d., ]*\s*(alkalommal|letöltés|megtekintés)( (töltötték le|letöltve|letöltötték|nyitották meg|tekintették meg))?)[)\]]?`)
+	`\d[\d., ]*\s*(alkalommal|letöltés|megtekintés|megosztás)( (töltötték le|letöltve|letöltötték|nyitották meg|tekintették meg))?)[)\]]?`)
 
 // tallied are the words one of which each tally has; most lines have none and need no closer look.
 var tallied = [...]string{"gelezen", "bekeken", "bezocht", "gedeeld", "gedownload", "geopend", "times", "downloads", "views", "weergaven", "hits",
-	"letölt", "megtekint", "alkalommal"}
+	"letölt", "megtekint", "megoszt", "alkalommal", "shares", "likes"}
 
 // lasting is text without the counts in it.
 func lasting(text string) string {
