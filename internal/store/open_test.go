@@ -15,7 +15,7 @@ func TestAWrongURLSaysWhatToWrite(t *testing.T) {
 		"mysql://db":               "postgres://",
 		"sqlite:":                  "sqlite:data/webreader.db",
 		"postgres://db:notaport/x": "postgres://",
-		"postgres://me:hush@127.0.0.1:1/x?connect_timeout=2": "open the database",
+		"postgres://me:hush@127.0.0.1:1/x?connect_timeout=2": "does the server run",
 	} {
 		s, err := Open(t.Context(), raw, Options{})
 		if err == nil {

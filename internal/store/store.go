@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite" // the SQLite driver
 
@@ -118,7 +120,7 @@ func (s *Store) set(o Options) (err error) {
 
 func (s *Store) prepare(ctx context.Context, rawURL string, noMigrate bool) error {
 	if err := s.db.PingContext(ctx); err != nil {
-		return fmt.Errorf("open the database: %w", hidePassword(err, rawURL))
+		return fmt.Errorf("open the database: %w", hidePassword(advise(err), rawURL))
 	}
 	if noMigrate {
 		return s.checkVersion(ctx)
@@ -222,6 +224,24 @@ func connectPostgres(rawURL string) (*Store, error) {
 	db.SetMaxIdleConns(16)
 	db.SetConnMaxIdleTime(5 * time.Minute)
 	return &Store{db: db, ro: db, postgres: true}, nil
+}
+
+// advise adds to what PostgreSQL says what can be done about it.
+func advise(err error) error {
+	var said *pgconn.PgError
+	var dial *net.OpError
+	var lookup *net.DNSError
+	switch {
+	case errors.As(err, &said) && said.Code == "3D000": // invalid_catalog_name
+		return fmt.Errorf("%s: make it first, with createdb", said.Message)
+	case errors.As(err, &said) && strings.HasPrefix(said.Code, "28"): // invalid authorization
+		return fmt.Errorf("%s: check the user and the password in the URL", said.Message)
+	case errors.As(err, &lookup):
+		return fmt.Errorf("the name %s leads nowhere (%s): check the host in the URL", lookup.Name, lookup.Err)
+	case errors.As(err, &dial):
+		return fmt.Errorf("no connection (%w): does the server run, and is the address in the URL right?", dial.Err)
+	}
+	return err
 }
 
 // hidePassword takes the database's password out of an error.
