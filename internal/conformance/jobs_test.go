@@ -71,7 +71,7 @@ func freeAddr(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // only its number is wanted
+	defer l.Close()
 	return l.Addr().String()
 }
 
@@ -127,7 +127,7 @@ func (s *live) call(method, path, body string, headers ...string) (int, []byte) 
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	defer answer.Body.Close() //nolint:errcheck // read to its end
+	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
 	if err != nil {
 		s.t.Fatal(err)

@@ -165,6 +165,35 @@ func TestAHostServesTheJobThatWaitsLongest(t *testing.T) {
 	})
 }
 
+func TestALongListLeavesRoomForAShortOne(t *testing.T) {
+	withClock(t, func(t *testing.T, s *Store, clock *testClock) {
+		account, key, secret := customer(t, s, "Anna")
+		var many []jobs.Found
+		for n := range 2000 {
+			many = append(many, page(fmt.Sprintf("big%d.example", n), "/"))
+		}
+		must[jobs.Job](t)(s.CreateJob(t.Context(), newJob(account, key, secret, many...)))
+		for range 2 { // some of it is being read already
+			claimAll(t, s, jobs.Pace{})
+		}
+		clock.advance(5 * time.Second)
+		other, otherKey, otherSecret := customer(t, s, "Bert")
+		small := newJob(other, otherKey, otherSecret, page("small1.example", "/"), page("small2.example", "/"), page("small3.example", "/"))
+		must[jobs.Job](t)(s.CreateJob(t.Context(), small))
+		mine := 0
+		for range 3 {
+			for _, i := range claimAll(t, s, jobs.Pace{}) {
+				if i.Job == small.ID {
+					mine++
+				}
+			}
+		}
+		if mine != 3 {
+			t.Errorf("%d of the short list's URLs were taken within 300", mine)
+		}
+	})
+}
+
 func TestMaxUnitsAndPagesAreNeverCrossed(t *testing.T) {
 	for name, limit := range map[string]func(*jobs.Spec){
 		"max_units": func(s *jobs.Spec) { s.MaxUnits = 3 }, "max_pages": func(s *jobs.Spec) { s.MaxPages = 3 },

@@ -62,13 +62,7 @@ func (t *jobTurn) take(force bool) (written time.Time, ok bool) {
 	return t.written, true
 }
 
-func (t *jobTurn) wanted() time.Duration {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.need
-}
-
-// ending turns are those of this process, by key.
+// endings are the turns of this process whose end is not written yet, by key.
 type endings struct {
 	mu    sync.Mutex
 	byKey map[string]*jobTurn
