@@ -1219,7 +1219,7 @@ type Watch struct {
 	Name            *string    `json:"name,omitempty"`
 	NextRoundAt     *time.Time `json:"next_round_at,omitempty"`
 
-	// Reason Why it paused itself: `max_units` or `no_key`.
+	// Reason Why it paused itself: `max_units`, `undelivered` (collect its changes) or `no_key`.
 	Reason *string `json:"reason,omitempty"`
 
 	// Schedule The profile's own rounds, or a cron line.

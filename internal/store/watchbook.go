@@ -58,6 +58,10 @@ func (s watchBook) Begin(ctx context.Context, id string, due, next time.Time) (s
 		if err != nil {
 			return err
 		}
+		if full, err := s.fullOfChanges(ctx, tx, id); err != nil || full {
+			round = ""
+			return err
+		}
 		n, err := affected(ctx, tx, `UPDATE watches SET round = $1, next_round_at = $2 WHERE id = $3 AND status = 'active' AND round = ''`, round, millis(next), id)
 		if err != nil || n == 0 {
 			round = ""
@@ -77,6 +81,26 @@ func (s watchBook) Begin(ctx context.Context, id string, due, next time.Time) (s
 		return "", fmt.Errorf("begin a round: %w", err)
 	}
 	return round, nil
+}
+
+// fullOfChanges pauses a watch whose customer lets more changes lie than the plan has room for.
+func (s *Store) fullOfChanges(ctx context.Context, tx *sql.Tx, id string) (bool, error) {
+	var bytes int64
+	var plan string
+	err := tx.QueryRowContext(ctx, `SELECT a.plan, (SELECT COALESCE(SUM(length(c.envelope)), 0) FROM watch_changes c WHERE c.watch = w.id)
+		FROM watches w JOIN accounts a ON a.id = w.account WHERE w.id = $1`, id).Scan(&plan, &bytes)
+	if errors.Is(err, sql.ErrNoRows) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	p, ok := s.plans.Plan(plan)
+	if !ok || billing.Limit(bytes) <= p.UndeliveredBytes {
+		return false, nil
+	}
+	_, err = tx.ExecContext(ctx, "UPDATE watches SET status = 'paused', reason = $1 WHERE id = $2", watch.ReasonUndelivered, id)
+	return true, err
 }
 
 func endRound(ctx context.Context, tx *sql.Tx, round, id string, now int64) error {

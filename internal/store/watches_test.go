@@ -218,6 +218,30 @@ func TestACeilingIsNeverCrossed(t *testing.T) {
 	})
 }
 
+func TestChangesThatNobodyCollectsPauseAWatch(t *testing.T) {
+	plans := must[*billing.Plans](t)(billing.ParsePlans([]byte(`version: 1
+default: small
+plans:
+  small: {title: Small, included: 100, beyond: false, requests_per_minute: 60, concurrent_reads: 4, running_jobs: 1, pages_per_crawl: 50,
+    queued_urls: 1000, undelivered_bytes: 10, watches: 5}
+`)))
+	s := open(t, newSQLite(t), Options{Plans: plans})
+	account, key := anna(t, s)
+	w, book := newWatch(t, s, account, key, "https://a.example/"), s.WatchBook()
+	must[string](t)(book.Begin(t.Context(), w.ID, time.Now(), time.Time{}))
+	c := claimed(t, s)
+	for range 2 { // of six bytes each
+		must[int64](t)(book.Record(t.Context(), c, found(t, s, c)))
+	}
+	noError(t, book.Finish(t.Context(), c))
+	if round := must[string](t)(book.Begin(t.Context(), w.ID, time.Now(), time.Time{})); round != "" {
+		t.Error("another round began")
+	}
+	if w := must[watch.Watch](t)(s.Watch(t.Context(), account, w.ID)); w.Status != watch.Paused || w.Reason != watch.ReasonUndelivered {
+		t.Errorf("the watch is %s, %q", w.Status, w.Reason)
+	}
+}
+
 func TestAnotherListOfSitesKeepsWhatStays(t *testing.T) {
 	withClock(t, func(t *testing.T, s *Store, clock *testClock) {
 		account, key := anna(t, s)

@@ -23,8 +23,11 @@ const (
 	Paused Status = "paused"
 )
 
-// ReasonMaxUnits is why a watch pauses itself: its ceiling is reached.
-const ReasonMaxUnits = "max_units"
+// Why a watch pauses itself: its ceiling is reached, or too many changes wait for its customer.
+const (
+	ReasonMaxUnits    = "max_units"
+	ReasonUndelivered = "undelivered"
+)
 
 // Watch is a customer's wish to know what changes on some sites.
 type Watch struct {
