@@ -28,6 +28,7 @@ const (
 const (
 	longestGap  = 8 // blocks between two kept ones
 	mostLevels  = 5 // levels up from a block to what it shares with its neighbour
+	tailReach   = 4 // blocks from the last kept one to a paragraph that goes on
 	fewestWords = 5 // of a paragraph behind the content
 )
 
@@ -62,12 +63,13 @@ func entitles(title, text string) bool {
 	return len(text) >= 8 && (strings.HasPrefix(title, text) || strings.HasSuffix(title, text))
 }
 
-// tail is true for a paragraph of sentences that goes on where the kept block last ends, or behind
-// the label of a panel.
+// tail is true for a paragraph of sentences that goes on soon behind the kept block last, and for a
+// line with a mail address, which tells whom to ask.
 func (w *blockWalk) tail(last, i int) bool {
 	text := w.blocks[i].Text
-	return last >= i-2 && w.t.Tag(w.places[i].own) == atom.P && !w.places[i].link && strings.HasSuffix(text, ".") &&
-		len(strings.Fields(text)) >= fewestWords && w.near(last, i)
+	tag := w.t.Tag(w.places[i].own)
+	return last >= i-tailReach && (tag == atom.P || tag == atom.Div && strings.Contains(text, "@")) && !w.places[i].link &&
+		strings.HasSuffix(text, ".") && len(strings.Fields(text)) >= fewestWords && w.near(last, i)
 }
 
 // near is true for blocks that have an element around both a few levels up, in one cell if in any.
