@@ -38,8 +38,9 @@ type Config struct {
 	Timeout time.Duration // of a read as a whole
 }
 
-// DefaultWorkers is how many URLs a Runner reads at the same time when it is not told.
-const DefaultWorkers = 128
+// DefaultWorkers is how many URLs a Runner reads at the same time when it is not told. Most of them wait:
+// for an answer, or for their second turn at a host whose robots.txt took the first.
+const DefaultWorkers = 512
 
 // Runner reads what waits in the frontier. Any number of them may run over one store.
 type Runner struct {
