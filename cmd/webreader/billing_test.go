@@ -229,7 +229,7 @@ func TestACapThatIsNearIsToldByWebhook(t *testing.T) {
 	}
 	limit, hook := int64(2), receiver.URL
 	set := &limit
-	if account, err = s.store.ChangeAccount(t.Context(), account.ID, billing.Change{SpendingCap: &set, WebhookURL: &hook}); err != nil {
+	if _, err = s.store.ChangeAccount(t.Context(), account.ID, billing.Change{SpendingCap: &set, WebhookURL: &hook}); err != nil {
 		t.Fatal(err)
 	}
 	read := func(key string) int {

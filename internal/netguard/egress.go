@@ -92,6 +92,7 @@ func tunnel(c net.Conn, exit *url.URL, site netip.AddrPort) error {
 	if err != nil {
 		return fmt.Errorf("the proxy's answer: %w", err)
 	}
+	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
 		return fmt.Errorf("the proxy answered %d", answer.StatusCode)
 	}

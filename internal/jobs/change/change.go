@@ -10,7 +10,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"hash"
-	"io"
 
 	"github.com/webreaderapi/webreader/reader/extract"
 )
@@ -113,6 +112,6 @@ func (d *Detector) keyed() *keyed { return &keyed{mac: hmac.New(sha256.New, d.o.
 // print is a keyed digest of a text, short enough that it gives nothing away.
 func (k *keyed) print(text string) uint64 {
 	k.mac.Reset()
-	io.WriteString(k.mac, text)
+	k.mac.Write([]byte(text))
 	return binary.BigEndian.Uint64(k.mac.Sum(k.sum[:0]))
 }
