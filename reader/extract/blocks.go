@@ -54,6 +54,7 @@ type blockWalk struct {
 	open   []open // the block elements around the current node
 	link   dom.ID // the link around it, and the first node behind that
 	behind dom.ID
+	offers bool // the link leads to a document
 	heads  []heading
 	head   dom.ID // the heading that is being read
 }
@@ -63,6 +64,7 @@ type open struct {
 	id        dom.ID
 	end       dom.ID // the first node behind it
 	furniture furniture
+	inLink    bool // it was opened inside a link
 }
 
 type heading struct {
@@ -97,7 +99,7 @@ func (w *blockWalk) enter(n dom.ID) bool {
 		w.text.WriteByte(' ')
 	case !inlineTag(tag):
 		w.flush()
-		w.open = append(w.open, open{n, w.t.After(n, dom.Root), max(w.around().furniture, w.furniture(n))})
+		w.open = append(w.open, open{n, w.t.After(n, dom.Root), max(w.around().furniture, w.furniture(n)), w.link != 0})
 		if headingLevel(tag) > 0 {
 			w.head = n
 		}
@@ -105,7 +107,7 @@ func (w *blockWalk) enter(n dom.ID) bool {
 		if w.t.Tag(w.t.Prev(n)) == atom.A {
 			w.flush() // links side by side are a list
 		}
-		w.link, w.behind = n, w.t.After(n, dom.Root)
+		w.link, w.behind, w.offers = n, w.t.After(n, dom.Root), false
 		w.document(n)
 	}
 	return true
@@ -154,12 +156,19 @@ func (w *blockWalk) apart(n dom.ID) bool {
 // leave ends the block elements that n is not in any more.
 func (w *blockWalk) leave(n dom.ID) {
 	if w.behind == n {
-		w.link = 0
+		for len(w.open) > 0 && w.around().inLink && w.around().end == n {
+			w.close()
+		}
+		w.link, w.offers = 0, false
 	}
 	for len(w.open) > 0 && w.around().end == n {
-		w.flush()
-		w.open = w.open[:len(w.open)-1]
+		w.close()
 	}
+}
+
+func (w *blockWalk) close() {
+	w.flush()
+	w.open = w.open[:len(w.open)-1]
 }
 
 // around is the innermost block element around the current node.
@@ -187,6 +196,7 @@ func (w *blockWalk) document(n dom.ID) {
 	if href := w.t.Attr(n, "href"); len(w.files) < 16 {
 		if f := documentPath(href, w.t.HasAttr(n, "download")); f != "" {
 			w.files = append(w.files, f)
+			w.offers = true
 		}
 	}
 }
@@ -213,7 +223,7 @@ func (w *blockWalk) flush() {
 	}
 	w.blocks = append(w.blocks, b)
 	at := w.around()
-	w.places = append(w.places, place{at.id, at.furniture, linked*2 > len(text)})
+	w.places = append(w.places, place{at.id, at.furniture, linked*2 > len(text), w.offers})
 }
 
 func (w *blockWalk) path(isHeading bool) []string {

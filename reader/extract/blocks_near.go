@@ -13,6 +13,7 @@ type place struct {
 	own       dom.ID // the innermost block element around it
 	furniture furniture
 	link      bool // most of its text is links
+	offered   bool // it lies inside a link to a document
 }
 
 // furniture says how surely an element, or one around it, is none of the content, by tag and role.
@@ -41,7 +42,7 @@ func (w *blockWalk) widen() {
 	for i := range w.blocks {
 		b, at := &w.blocks[i], w.places[i]
 		if !b.Kept && at.furniture == unsaid {
-			b.Kept = w.t.Tag(at.own) == atom.H1 || len(b.Files) > 0 || !at.link && entitles(title, b.Text)
+			b.Kept = w.t.Tag(at.own) == atom.H1 || len(b.Files) > 0 || at.offered || !at.link && entitles(title, b.Text)
 		}
 		if !b.Kept && (at.furniture == beside || last < 0 || !w.tail(last, i)) {
 			continue

@@ -35,9 +35,10 @@ func TestAComparisonTakesInWhatBelongsToTheContent(t *testing.T) {
 	cases := map[string]struct{ page, kept, rest string }{
 		"the title of the page": {`<title>Regeling dorpshuizen | Gemeente</title><div>Regeling dorpshuizen</div><div><p class=k>Tekst.</div><h1>Kop</h1>`,
 			"|Regeling dorpshuizen|Tekst.|Kop", ""},
-		"documents, one by one":   {`<div><p class=k>Tekst.</div><div><a href="/a.pdf?v=1">A</a><a href="/b.pdf/view">B</a></div>`, "|Tekst.|A /a.pdf|B /b.pdf", ""},
-		"documents of the footer": {`<div><p class=k>Tekst.</div><footer><a href="/a.pdf">A</a></footer>`, "|Tekst.", "|A"},
-		"a gap in a run":          {`<div><p class=k>Een.</p><p>Twee</p><p><a href=/x>Menu</a></p><p class=k>Drie.</p></div>`, "|Een.|Twee|Drie.", "|Menu"},
+		"documents, one by one":           {`<div><p class=k>Tekst.</div><div><a href="/a.pdf?v=1">A</a><a href="/b.pdf/view">B</a></div>`, "|Tekst.|A /a.pdf|B /b.pdf", ""},
+		"all that a document's link says": {`<div><p class=k>Tekst.</div><a href="/a.pdf"><div>A</div><div>40 kB</div></a><p>B`, "|Tekst.|A /a.pdf|40 kB", "|B"},
+		"documents of the footer":         {`<div><p class=k>Tekst.</div><footer><a href="/a.pdf">A</a></footer>`, "|Tekst.", "|A"},
+		"a gap in a run":                  {`<div><p class=k>Een.</p><p>Twee</p><p><a href=/x>Menu</a></p><p class=k>Drie.</p></div>`, "|Een.|Twee|Drie.", "|Menu"},
 		"a gap between far parts": {`<div><div><div><div><div><div><p class=k>Een.</div></div></div></div></div></div><p>Twee<div><div><div><div><div><p class=k>Drie.</div></div></div></div></div>`,
 			"|Een.|Drie.", "|Twee"},
 		"a paragraph that goes on": {`<div><p class=k>Een.</p><p>Vragen over uw plan? Bel ons gerust.</p><p>Deel dit</p></div>`, "|Een.|Vragen over uw plan? Bel ons gerust.", "|Deel dit"},

@@ -275,6 +275,10 @@ func TestPersonalDataIsTakenOut(t *testing.T) {
 			}
 		}
 	}
+	const two = "Mail naar loket@plaats.example. Nieuw is dat ook scholen mogen aanvragen."
+	if got := WithoutPersonalData(two); got != "Mail naar […]. Nieuw is dat ook scholen mogen aanvragen." {
+		t.Errorf("an address at the end of a sentence took the next one along: %q", got)
+	}
 	for _, s := range plainForms {
 		if got := WithoutPersonalData("Het is " + s + ", zo staat er."); !strings.Contains(got, s) {
 			t.Errorf("%q became %q", s, got)

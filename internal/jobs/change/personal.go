@@ -23,7 +23,7 @@ func WithoutPersonalData(text string) string {
 var (
 	// An address, its sign written in any of the ways that are to keep machines off. Signs that occur
 	// in plain text too need a name with a dot behind them.
-	email = regexp.MustCompile(`(?i)[\p{L}\d._%+'-]+\s?(@|\((at|kukac|apenstaartje)\)|\[(at|kukac)\]|\{(at|kukac)\}|＠)\s?[\p{L}\d-]+(\s?(\.|[([{](dot|punt|pont)[)\]}])\s?[\p{L}\d-]+)*` +
+	email = regexp.MustCompile(`(?i)[\p{L}\d._%+'-]+\s?(@|\((at|kukac|apenstaartje)\)|\[(at|kukac)\]|\{(at|kukac)\}|＠)\s?[\p{L}\d-]+(\.[\p{L}\d-]+|\s\.\s[\p{L}\d-]+|\s?[([{](dot|punt|pont)[)\]}]\s?[\p{L}\d-]+)*` +
 		`|[\p{L}\d._%+'-]+(\s?\(a\)\s?|\s?\[a\]\s?|<at>|[_-]at[_-]|\s(kukac|apenstaartje|at)\s)[\p{L}\d-]+((\.|\s?[([{](dot|punt|pont)[)\]}]\s?|\s(dot|punt|pont)\s)[\p{L}\d-]+)+`)
 	iban = regexp.MustCompile(`\b[A-Z]{2}\d{2}([\s.-]?[A-Z0-9]{4}){2,7}([\s.-]?[A-Z0-9]{1,3})?\b`)
 	// Hungarian bank accounts are two or three groups of eight.
