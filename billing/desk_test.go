@@ -268,12 +268,12 @@ func TestAnEventIsTriedAgainWhileThePaymentServiceIsAway(t *testing.T) {
 	onEach(t, func(t *till) {
 		account, sub, _ := t.subscriber()
 		t.fake.Set(sub, "canceled")
-		t.fake.Plan = func(int, *http.Request) stripetest.Do { return stripetest.Hang }
+		t.fake.Answer(func(int, *http.Request) stripetest.Do { return stripetest.Hang })
 		t.receive("evt_1", "customer.subscription.deleted", map[string]any{"object": "subscription", "id": sub})
 		if t.plan(account.ID) != "standard" {
 			t.Error("an event was believed")
 		}
-		t.fake.Plan = nil
+		t.fake.Answer(nil)
 		t.clock.advance(time.Minute)
 		must(t.desk.Step(t.Context()))(t)
 		if t.plan(account.ID) != "free" {
@@ -345,12 +345,12 @@ func TestARejectedReportShowsAndIsNotSentForEver(t *testing.T) {
 		account, _, _ := t.subscriber()
 		t.charge(account.ID, 2)
 		t.clock.advance(time.Hour)
-		t.fake.Plan = func(_ int, r *http.Request) stripetest.Do {
+		t.fake.Answer(func(_ int, r *http.Request) stripetest.Do {
 			if strings.HasSuffix(r.URL.Path, "meter_events") {
 				return stripetest.Refuse400
 			}
 			return stripetest.Serve
-		}
+		})
 		t.export()
 		t.clock.advance(48 * time.Hour)
 		t.export()
@@ -368,9 +368,9 @@ func TestTheErrorReportOfTheMeterIsActedOn(t *testing.T) {
 		account, _, customer := t.subscriber()
 		t.charge(account.ID, 2)
 		t.clock.advance(time.Hour)
-		t.fake.Plan = func(int, *http.Request) stripetest.Do { return stripetest.LoseEvent }
+		t.fake.Answer(func(int, *http.Request) stripetest.Do { return stripetest.LoseEvent })
 		t.export()
-		t.fake.Plan = nil
+		t.fake.Answer(nil)
 		t.clock.advance(time.Hour)
 		id := must(t.store.ReportIDs(t.Context(), customer))(t)[0]
 		body, signature := stripetest.Sign(fmt.Appendf(nil, `{"id":"evt_m","type":"v1.billing.meter.error_report_triggered","data":{"developer_message_summary":"There is 1 invalid event",

@@ -60,12 +60,12 @@ func TestFailuresOfThePaymentServiceChangeNoTotal(t *testing.T) {
 				t.charge(account.ID, 5)
 				t.clock.advance(slotTime)
 				failing := len(t.fake.Calls()) + 3
-				t.fake.Plan = func(n int, _ *http.Request) stripetest.Do {
+				t.fake.Answer(func(n int, _ *http.Request) stripetest.Do {
 					if n <= failing {
 						return do
 					}
 					return stripetest.Serve
-				}
+				})
 				for range 6 {
 					t.export()
 					t.clock.advance(10 * time.Minute)
@@ -211,9 +211,9 @@ func TestALossAndADoubleAreFound(t *testing.T) {
 				account, _, customer := t.subscriber()
 				t.charge(account.ID, 5)
 				t.clock.advance(slotTime)
-				t.fake.Plan = func(int, *http.Request) stripetest.Do { return c.do }
+				t.fake.Answer(func(int, *http.Request) stripetest.Do { return c.do })
 				t.export()
-				t.fake.Plan = nil
+				t.fake.Answer(nil)
 				t.wantHeld(customer, c.held)
 				t.clock.advance(time.Hour)
 				r := t.reconcile()
@@ -235,18 +235,18 @@ func TestALateRetryLooksFirst(t *testing.T) {
 				t.charge(account.ID, 5)
 				t.clock.advance(slotTime)
 				first := true
-				t.fake.Plan = func(int, *http.Request) stripetest.Do {
+				t.fake.Answer(func(int, *http.Request) stripetest.Do {
 					if first {
 						first = false
 						return do
 					}
 					return stripetest.Hang
-				}
+				})
 				for range 30 {
 					t.export()
 					t.clock.advance(time.Hour)
 				}
-				t.fake.Plan = nil
+				t.fake.Answer(nil)
 				before := len(t.fake.Calls())
 				t.clock.advance(time.Hour)
 				t.export()

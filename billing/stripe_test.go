@@ -88,7 +88,7 @@ func TestFailuresOfStripeSayWhatTheyAreAndNothingElse(t *testing.T) {
 		status int
 		final  bool
 	}{stripetest.Fail500: {500, false}, stripetest.Fail429: {429, false}, stripetest.Hang: {0, false}, stripetest.Refuse400: {400, true}} {
-		fake.Plan = func(int, *http.Request) stripetest.Do { return do }
+		fake.Answer(func(int, *http.Request) stripetest.Do { return do })
 		err := s.Report(t.Context(), billing.UsageReport{ID: "rep_1", Customer: "cus_secret", Units: 1, Minute: time.Now()})
 		var p *billing.PaymentError
 		if !errors.As(err, &p) || p.Status != want.status || p.Final() != want.final {

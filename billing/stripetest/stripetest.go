@@ -46,9 +46,8 @@ type Fake struct {
 	*httptest.Server
 	t testing.TB
 
-	mu sync.Mutex
-	// Plan says what to do with the call n (1 and up); nil serves all.
-	Plan func(n int, r *http.Request) Do
+	mu   sync.Mutex
+	plan func(n int, r *http.Request) Do
 	// Now is the fake's clock.
 	Now      func() time.Time
 	calls    []string
@@ -89,6 +88,13 @@ func (f *Fake) Env(name string) string {
 	}[name]
 }
 
+// Answer makes plan say what to do with the call n (1 and up); nil serves all.
+func (f *Fake) Answer(plan func(n int, r *http.Request) Do) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.plan = plan
+}
+
 // Calls are the calls that came: method and path.
 func (f *Fake) Calls() []string {
 	f.mu.Lock()
@@ -111,8 +117,8 @@ func (f *Fake) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	do := Serve
-	if f.Plan != nil {
-		do = f.Plan(len(f.calls), r)
+	if f.plan != nil {
+		do = f.plan(len(f.calls), r)
 	}
 	switch do {
 	case Fail500:
