@@ -95,6 +95,13 @@ func (f *Fake) Answer(plan func(n int, r *http.Request) Do) {
 	f.plan = plan
 }
 
+// Does sets what becomes of the call n (1 and up); nil serves all.
+func (f *Fake) Does(plan func(n int, r *http.Request) Do) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.plan = plan
+}
+
 // Calls are the calls that came: method and path.
 func (f *Fake) Calls() []string {
 	f.mu.Lock()
