@@ -2,6 +2,8 @@
 # read-only: the only place that is written is the database's folder.
 #
 #   docker run --read-only -v webreader:/data -p 8080:8080 webreader
+#
+# With more or less memory than a gigabyte, say so: -e GOMEMLIMIT=3GiB.
 FROM golang:1.26-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./
@@ -16,7 +18,8 @@ COPY --from=build /out/etc /etc
 COPY --from=build --chown=65532:65532 /out/data /data
 COPY --from=build /out/webreader /webreader
 ENV WEBREADER_DATABASE_URL=sqlite:/data/webreader.db \
-    WEBREADER_LOG_FORMAT=json
+    WEBREADER_LOG_FORMAT=json \
+    GOMEMLIMIT=800MiB
 USER 65532:65532
 VOLUME /data
 EXPOSE 8080
