@@ -1,6 +1,7 @@
 package archtest
 
 import (
+	"bytes"
 	"go/ast"
 	"go/token"
 	"io/fs"
@@ -76,7 +77,7 @@ func literals(tree *ast.File) []*ast.BasicLit {
 // file does not match itself.
 var leftovers = map[string]*regexp.Regexp{
 	"a mark of unfinished work (name an issue instead)": regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X)\b`),
-	"a path of somebody's machine":                      regexp.MustCompile(`(^|[\s"'` + "`" + `(=])/(wo` + `rk|ro` + `ot|ho` + `me/[a-z]+)/`),
+	"a path of somebody's machine":                      regexp.MustCompile(`(?m)(^|[\s"'` + "`" + `(=])/(wo` + `rk|ro` + `ot|ho` + `me/[a-z]+)/`),
 	"sleeping (use the injected clock or a channel)":    regexp.MustCompile(`time\.Sl` + `eep\(`),
 }
 
@@ -91,11 +92,9 @@ func TestNothingLeftLyingAbout(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		for i, line := range strings.Split(string(src), "\n") {
-			for what, pattern := range leftovers {
-				if pattern.MatchString(line) {
-					t.Errorf("%s:%d: %s: %s", name, i+1, what, strings.TrimSpace(line))
-				}
+		for what, pattern := range leftovers {
+			for _, at := range pattern.FindAllIndex(src, -1) {
+				t.Errorf("%s:%d: %s: %s", name, 1+bytes.Count(src[:at[0]], []byte("\n")), what, bytes.TrimSpace(src[at[0]:at[1]]))
 			}
 		}
 		return nil

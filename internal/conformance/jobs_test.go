@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -27,7 +28,7 @@ type live struct {
 	*site
 	base, admin, dir, key string
 	cmd                   *exec.Cmd
-	log                   *bytes.Buffer
+	log                   *logText
 }
 
 // quick is a bot without a gap, for tests in which the pace does not matter.
@@ -37,10 +38,28 @@ identity: {product_token: QuickBot, version: "1.0", info_url: "https://site.exam
 pace: {min_gap: 0s}
 `
 
+// logText is what the server wrote so far.
+type logText struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logText) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
 // newLive starts a server on a database, as a profile.
 func newLive(t *testing.T, profile, database string, settings ...string) *live {
 	t.Helper()
-	s := &live{site: newSite(t, profile, settings...), dir: t.TempDir(), log: new(bytes.Buffer)}
+	s := &live{site: newSite(t, profile, settings...), dir: t.TempDir(), log: new(logText)}
 	if strings.HasPrefix(database, "sqlite:") {
 		database = "sqlite:" + filepath.Join(s.dir, "data", "webreader.db")
 	}
