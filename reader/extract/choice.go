@@ -50,6 +50,7 @@ func chosen(t *dom.Tree, base *url.URL) Content {
 	d.page.Prepare(t, base)
 	odds := d.classify()
 	keep := blocks.Choose(odds, &d.view)
+	closeGaps(t, &d.page, keep)
 	withoutIdle(&d.page, keep)
 	words := 0
 	for i, k := range keep {

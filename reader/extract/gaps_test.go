@@ -1,0 +1,48 @@
+package extract
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/webreaderapi/webreader/reader/dom"
+)
+
+// between makes an article with a construct between two of its paragraphs, and gives the kept text.
+func between(construct string) string {
+	para := "<p>The council has set aside a further sum for the repair of older bridges, and owners may ask for a part of it until the end of the year.</p>"
+	page := "<html><head><title>Repair of bridges</title></head><body><nav><a href=/>Home</a></nav><main><article><h1>Repair of bridges</h1>" +
+		para + strings.ReplaceAll(para, "council", "province") + construct + strings.ReplaceAll(para, "council", "district") + "</article></main></body></html>"
+	t := dom.Parse([]byte(page), dom.Limits{})
+	c := Extract(t, nil, Options{})
+	var b strings.Builder
+	for n := range t.Descendants(dom.Root) {
+		if t.Kind(n) == dom.Text && c.Keep.Has(n) {
+			b.WriteString(t.Data(n) + " ")
+		}
+	}
+	return b.String()
+}
+
+func TestWhatAnAuthorSetsBetweenParagraphsStays(t *testing.T) {
+	for _, construct := range []string{
+		"<dl><dt>Span</dt><dd>zebra</dd><dt>Load</dt><dd>quagga</dd></dl>",
+		"<details><summary>zebra</summary><p>quagga</p></details>",
+		"<div class=\"highlight\"><table><tr><td>1</td><td>zebra quagga</td></tr></table></div>",
+		"<ol><li>zebra</li><li>quagga</li></ol>",
+	} {
+		if got := between(construct); !strings.Contains(got, "zebra") || !strings.Contains(got, "quagga") {
+			t.Errorf("%s is not whole in %q", construct, got)
+		}
+	}
+}
+
+func TestFurnitureBetweenParagraphsGoes(t *testing.T) {
+	for _, construct := range []string{
+		"<div role=dialog><h3>zebra</h3><p>quagga</p></div>",
+		"<form><h3>zebra</h3><label>quagga <input name=q></label></form>",
+	} {
+		if got := between(construct); strings.Contains(got, "zebra") || strings.Contains(got, "quagga") {
+			t.Errorf("%s is in %q", construct, got)
+		}
+	}
+}
