@@ -8,6 +8,7 @@ import (
 	"github.com/webreaderapi/webreader/internal/jobs"
 	"github.com/webreaderapi/webreader/openapi"
 	"github.com/webreaderapi/webreader/reader"
+	"github.com/webreaderapi/webreader/reader/gate"
 )
 
 // CreateBatch is POST /batch.
@@ -15,6 +16,9 @@ func (a api) CreateBatch(ctx context.Context, r openapi.CreateBatchRequestObject
 	var o reader.Options
 	if err := recode(r.Body, &o); err != nil {
 		return nil, err
+	}
+	if !a.hasExit(o.Country) {
+		return nil, gate.NoExit()
 	}
 	hook, err := a.webhookURL(r.Body.WebhookUrl)
 	if err != nil {

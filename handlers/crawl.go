@@ -6,6 +6,7 @@ import (
 	"github.com/webreaderapi/webreader/internal/jobs"
 	"github.com/webreaderapi/webreader/openapi"
 	"github.com/webreaderapi/webreader/reader"
+	"github.com/webreaderapi/webreader/reader/gate"
 )
 
 // CreateCrawl is POST /crawl.
@@ -13,6 +14,9 @@ func (a api) CreateCrawl(ctx context.Context, r openapi.CreateCrawlRequestObject
 	var o reader.Options
 	if err := recode(r.Body, &o); err != nil {
 		return nil, err
+	}
+	if !a.hasExit(o.Country) {
+		return nil, gate.NoExit()
 	}
 	hook, err := a.webhookURL(r.Body.WebhookUrl)
 	if err != nil {

@@ -241,6 +241,15 @@ func (l deliveryList) VisitListJobDeliveriesResponse(w http.ResponseWriter) erro
 // ListJobDeliveries is GET /jobs/{id}/deliveries.
 func (a api) ListJobDeliveries(ctx context.Context, r openapi.ListJobDeliveriesRequestObject) (openapi.ListJobDeliveriesResponseObject, error) {
 	list, err := a.jobs.Deliveries(ctx, callOf(ctx).principal.Account, r.Id)
+	return newDeliveries(list), err
+}
+
+// VisitListWatchDeliveriesResponse writes the list.
+func (l deliveryList) VisitListWatchDeliveriesResponse(w http.ResponseWriter) error {
+	return sendJSON(w, http.StatusOK, l)
+}
+
+func newDeliveries(list []jobs.Delivery) deliveryList {
 	answer := deliveryList{Deliveries: []deliveryAnswer{}}
 	for _, d := range list {
 		answer.Deliveries = append(answer.Deliveries, deliveryAnswer{
@@ -248,7 +257,7 @@ func (a api) ListJobDeliveries(ctx context.Context, r openapi.ListJobDeliveriesR
 			CreatedAt: d.CreatedAt, NextAt: timeOrNil(d.NextAt), EndedAt: timeOrNil(d.EndedAt),
 		})
 	}
-	return answer, err
+	return answer
 }
 
 // makeJob makes a job under the caller's Idempotency-Key, once. A repeat gets the first one.

@@ -51,6 +51,8 @@ type Rooms struct {
 	// Watches keeps watches; WatchKick, when not nil, makes the rounds' worker look for work at once.
 	Watches   Watches
 	WatchKick func()
+	// HasExit says whether requests can leave from a country; nil is from any.
+	HasExit func(country string) bool
 	// PlainHook says whether webhooks may go to a host by http; nil is never.
 	PlainHook func(host string) bool
 	// Ready is nil while the database answers.
@@ -73,6 +75,7 @@ type Server struct {
 	plainHook func(host string) bool
 	watches   Watches
 	watchKick func()
+	hasExit   func(country string) bool
 	profile   *policy.Profile
 	promises  []policy.Promise
 	ready     func(context.Context) error
@@ -105,12 +108,15 @@ func New(c Config, r Rooms) (*Server, error) {
 	s := &Server{
 		config: c, meter: r.Meter, decider: r.Decider, accounts: r.Accounts, usage: r.Usage, idem: r.Idempotency, jobs: r.Jobs, plainHook: r.PlainHook, desk: r.Desk,
 		profile: r.Profile, promises: r.Promises, ready: r.Ready, now: r.Now, log: r.Log, metrics: r.Metrics,
-		watches: r.Watches, watchKick: r.WatchKick,
+		watches: r.Watches, watchKick: r.WatchKick, hasExit: r.HasExit,
 		spec: spec, specJSON: specJSON, limits: newLimits(r.Now, c.MaxReads), visitors: make(chan struct{}, visitorsInAll),
 	}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	if s.watchKick == nil {
 		s.watchKick = func() {}
+	}
+	if s.hasExit == nil {
+		s.hasExit = func(string) bool { return true }
 	}
 	if s.pages, err = newPages(spec); err != nil {
 		return nil, err
@@ -157,6 +163,7 @@ func (s *Server) routes(e *echo.Echo) {
 	keyed.GET("/watches/:id/changes", api.ListChanges)
 	keyed.GET("/watches/:id/rounds", api.ListRounds)
 	keyed.POST("/watches/:id/rounds", api.StartRound)
+	keyed.GET("/watches/:id/deliveries", api.ListWatchDeliveries)
 	keyed.GET("/policy", api.DecidePolicy)
 	keyed.POST("/batch", api.CreateBatch)
 	keyed.POST("/crawl", api.CreateCrawl)

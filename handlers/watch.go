@@ -11,8 +11,10 @@ import (
 
 	"github.com/webreaderapi/webreader/billing"
 	"github.com/webreaderapi/webreader/internal/fault"
+	"github.com/webreaderapi/webreader/internal/jobs"
 	"github.com/webreaderapi/webreader/internal/jobs/watch"
 	"github.com/webreaderapi/webreader/openapi"
+	"github.com/webreaderapi/webreader/reader/gate"
 )
 
 // usesReference is the word of a profile that gives excerpts and links.
@@ -27,6 +29,7 @@ type Watches interface {
 	DeleteWatch(ctx context.Context, account, id string) error
 	Changes(ctx context.Context, account, id string, after int64, limit, bytes int) ([]watch.Stored, error)
 	WatchRounds(ctx context.Context, account, id, before string, limit int) ([]watch.Round, error)
+	WatchDeliveries(ctx context.Context, account, id string) ([]jobs.Delivery, error)
 	WatchBook() watch.Book
 }
 
@@ -162,6 +165,9 @@ func (a api) complete(c *call, w *watch.Watch) error {
 	}
 	if err := w.Options.Read.Validate(); err != nil {
 		return err
+	}
+	if !a.hasExit(w.Options.Read.Country) {
+		return gate.NoExit()
 	}
 	if err := w.Schedule.Check(a.profile); err != nil {
 		return err
@@ -413,6 +419,12 @@ func (a api) ListRounds(ctx context.Context, r openapi.ListRoundsRequestObject) 
 	return answer, nil
 }
 
+// ListWatchDeliveries is GET /watches/{id}/deliveries.
+func (a api) ListWatchDeliveries(ctx context.Context, r openapi.ListWatchDeliveriesRequestObject) (openapi.ListWatchDeliveriesResponseObject, error) {
+	list, err := a.watches.WatchDeliveries(ctx, callOf(ctx).principal.Account, r.Id)
+	return newDeliveries(list), err
+}
+
 // StartRound is POST /watches/{id}/rounds. While a round is unfinished, that one is the answer.
 func (a api) StartRound(ctx context.Context, r openapi.StartRoundRequestObject) (openapi.StartRoundResponseObject, error) {
 	account := callOf(ctx).principal.Account
@@ -427,8 +439,7 @@ func (a api) StartRound(ctx context.Context, r openapi.StartRoundRequestObject) 
 		if op.Object != "" {
 			return op.Object, nil
 		}
-		_, err := a.watches.WatchBook().Begin(ctx, w.ID, a.now(), w.NextRound)
-		return w.ID, err
+		return w.ID, a.beginRound(ctx, w)
 	})
 	if err != nil {
 		return nil, err
@@ -439,4 +450,26 @@ func (a api) StartRound(ctx context.Context, r openapi.StartRoundRequestObject) 
 		return nil, fmt.Errorf("read the round: %w", err)
 	}
 	return newRound(list[0]), nil
+}
+
+// beginRound begins a round of w, unless one is unfinished or the day has had as many as the profile promises
+// to sites.
+func (a api) beginRound(ctx context.Context, w watch.Watch) error {
+	last, err := a.watches.WatchRounds(ctx, w.Account, w.ID, "", 1)
+	if err != nil || len(last) > 0 && last[0].FinishedAt.IsZero() {
+		return err
+	}
+	book, now := a.watches.WatchBook(), a.now()
+	begun, err := book.Begun(ctx, w.ID, now.Add(-48*time.Hour))
+	if err != nil {
+		return err
+	}
+	if watch.Left(a.profile, now, begun) <= 0 {
+		return &fault.Error{
+			Kind: fault.RateLimited, RetryAfter: max(w.Schedule.Next(a.profile, now, begun).Sub(now), time.Second),
+			Detail: "Today has had all the rounds that this profile promises to sites. The next one begins by itself at next_round_at.",
+		}
+	}
+	_, err = book.Begin(ctx, w.ID, now, w.NextRound)
+	return err
 }

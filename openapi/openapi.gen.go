@@ -1902,6 +1902,11 @@ type ClientInterface interface {
 	// Corresponds with GET /watches/{id}/changes (the `ListChanges` operationId).
 	ListChanges(ctx context.Context, id WatchID, params *ListChangesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListWatchDeliveries What was sent to the watch's webhook
+	//
+	// Corresponds with GET /watches/{id}/deliveries (the `ListWatchDeliveries` operationId).
+	ListWatchDeliveries(ctx context.Context, id WatchID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListRounds The rounds of a watch, newest first
 	//
 	// Corresponds with GET /watches/{id}/rounds (the `ListRounds` operationId).
@@ -1909,7 +1914,8 @@ type ClientInterface interface {
 
 	// StartRound Start a round now
 	//
-	// Pace and window still hold.
+	// Pace and window still hold, and so does the number of rounds a day that the profile promises to sites:
+	// beyond it the answer is `rate_limited`. While a round is unfinished, that one is the answer.
 	//
 	// Corresponds with POST /watches/{id}/rounds (the `StartRound` operationId).
 	StartRound(ctx context.Context, id WatchID, params *StartRoundParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2549,6 +2555,21 @@ func (c *Client) ListChanges(ctx context.Context, id WatchID, params *ListChange
 	return c.Client.Do(req)
 }
 
+// ListWatchDeliveries What was sent to the watch's webhook
+//
+// Corresponds with GET /watches/{id}/deliveries (the `ListWatchDeliveries` operationId).
+func (c *Client) ListWatchDeliveries(ctx context.Context, id WatchID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListWatchDeliveriesRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListRounds The rounds of a watch, newest first
 //
 // Corresponds with GET /watches/{id}/rounds (the `ListRounds` operationId).
@@ -2566,7 +2587,8 @@ func (c *Client) ListRounds(ctx context.Context, id WatchID, params *ListRoundsP
 
 // StartRound Start a round now
 //
-// Pace and window still hold.
+// Pace and window still hold, and so does the number of rounds a day that the profile promises to sites:
+// beyond it the answer is `rate_limited`. While a round is unfinished, that one is the answer.
 //
 // Corresponds with POST /watches/{id}/rounds (the `StartRound` operationId).
 func (c *Client) StartRound(ctx context.Context, id WatchID, params *StartRoundParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4212,6 +4234,40 @@ func NewListChangesRequest(server string, id WatchID, params *ListChangesParams)
 	return req, nil
 }
 
+// NewListWatchDeliveriesRequest constructs an http.Request for the ListWatchDeliveries method
+func NewListWatchDeliveriesRequest(server string, id WatchID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/watches/%s/deliveries", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListRoundsRequest constructs an http.Request for the ListRounds method
 func NewListRoundsRequest(server string, id WatchID, params *ListRoundsParams) (*http.Request, error) {
 	var err error
@@ -4704,6 +4760,13 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /watches/{id}/changes (the `ListChanges` operationId).
 	ListChangesWithResponse(ctx context.Context, id WatchID, params *ListChangesParams, reqEditors ...RequestEditorFn) (*ListChangesResponse, error)
 
+	// ListWatchDeliveriesWithResponse What was sent to the watch's webhook
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /watches/{id}/deliveries (the `ListWatchDeliveries` operationId).
+	ListWatchDeliveriesWithResponse(ctx context.Context, id WatchID, reqEditors ...RequestEditorFn) (*ListWatchDeliveriesResponse, error)
+
 	// ListRoundsWithResponse The rounds of a watch, newest first
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -4713,7 +4776,8 @@ type ClientWithResponsesInterface interface {
 
 	// StartRoundWithResponse Start a round now
 	//
-	// Pace and window still hold.
+	// Pace and window still hold, and so does the number of rounds a day that the profile promises to sites:
+	// beyond it the answer is `rate_limited`. While a round is unfinished, that one is the answer.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -6438,6 +6502,68 @@ func (r ListChangesResponse) ContentType() string {
 	return ""
 }
 
+// ListWatchDeliveriesResponse200Headers the declared response headers of an HTTP 200 response for ListWatchDeliveries
+type ListWatchDeliveriesResponse200Headers struct {
+	XRequestId *string
+}
+
+// ListWatchDeliveriesResponseDefaultHeaders the declared response headers of an HTTP default response for ListWatchDeliveries
+type ListWatchDeliveriesResponseDefaultHeaders struct {
+	XRequestId *string
+}
+
+type ListWatchDeliveriesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DeliveryList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListWatchDeliveriesResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListWatchDeliveriesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListWatchDeliveriesResponse) GetJSON200() *DeliveryList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListWatchDeliveriesResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListWatchDeliveriesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListWatchDeliveriesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListWatchDeliveriesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListWatchDeliveriesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListRoundsResponse200Headers the declared response headers of an HTTP 200 response for ListRounds
 type ListRoundsResponse200Headers struct {
 	XRequestId *string
@@ -7098,6 +7224,19 @@ func (c *ClientWithResponses) ListChangesWithResponse(ctx context.Context, id Wa
 	return ParseListChangesResponse(rsp)
 }
 
+// ListWatchDeliveriesWithResponse What was sent to the watch's webhook
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /watches/{id}/deliveries (the `ListWatchDeliveries` operationId).
+func (c *ClientWithResponses) ListWatchDeliveriesWithResponse(ctx context.Context, id WatchID, reqEditors ...RequestEditorFn) (*ListWatchDeliveriesResponse, error) {
+	rsp, err := c.ListWatchDeliveries(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListWatchDeliveriesResponse(rsp)
+}
+
 // ListRoundsWithResponse The rounds of a watch, newest first
 //
 // Returns a wrapper object for the known response body format(s).
@@ -7113,7 +7252,8 @@ func (c *ClientWithResponses) ListRoundsWithResponse(ctx context.Context, id Wat
 
 // StartRoundWithResponse Start a round now
 //
-// Pace and window still hold.
+// Pace and window still hold, and so does the number of rounds a day that the profile promises to sites:
+// beyond it the answer is `rate_limited`. While a round is unfinished, that one is the answer.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -8699,6 +8839,62 @@ func ParseListChangesResponse(rsp *http.Response) (*ListChangesResponse, error) 
 	return response, nil
 }
 
+// ParseListWatchDeliveriesResponse parses an HTTP response from a ListWatchDeliveriesWithResponse call
+func ParseListWatchDeliveriesResponse(rsp *http.Response) (*ListWatchDeliveriesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListWatchDeliveriesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DeliveryList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListWatchDeliveriesResponse200Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers ListWatchDeliveriesResponseDefaultHeaders
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseListRoundsResponse parses an HTTP response from a ListRoundsWithResponse call
 func ParseListRoundsResponse(rsp *http.Response) (*ListRoundsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -8897,6 +9093,9 @@ type ServerInterface interface {
 	// ListChanges Changes, oldest first
 	// (GET /watches/{id}/changes)
 	ListChanges(ctx echo.Context, id WatchID, params ListChangesParams) error
+	// ListWatchDeliveries What was sent to the watch's webhook
+	// (GET /watches/{id}/deliveries)
+	ListWatchDeliveries(ctx echo.Context, id WatchID) error
 	// ListRounds The rounds of a watch, newest first
 	// (GET /watches/{id}/rounds)
 	ListRounds(ctx echo.Context, id WatchID, params ListRoundsParams) error
@@ -9672,6 +9871,22 @@ func (w *ServerInterfaceWrapper) ListChanges(ctx echo.Context) error {
 	return err
 }
 
+// ListWatchDeliveries converts echo context to params.
+func (w *ServerInterfaceWrapper) ListWatchDeliveries(ctx echo.Context) error {
+	var err error
+	// ------------- Path parameter "id" -------------
+	var id WatchID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", ctx.Param("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: ctx.Request().URL.RawPath == ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter id: %s", err))
+	}
+
+	// Invoke the callback with all the unmarshaled arguments
+	err = w.Handler.ListWatchDeliveries(ctx, id)
+	return err
+}
+
 // ListRounds converts echo context to params.
 func (w *ServerInterfaceWrapper) ListRounds(ctx echo.Context) error {
 	var err error
@@ -9803,6 +10018,7 @@ func RegisterHandlersWithOptions(router EchoRouter, si ServerInterface, options 
 	router.GET(options.BaseURL+"/watches/:id", wrapper.GetWatch, options.OperationMiddlewares["getWatch"]...)
 	router.PATCH(options.BaseURL+"/watches/:id", wrapper.ChangeWatch, options.OperationMiddlewares["changeWatch"]...)
 	router.GET(options.BaseURL+"/watches/:id/changes", wrapper.ListChanges, options.OperationMiddlewares["listChanges"]...)
+	router.GET(options.BaseURL+"/watches/:id/deliveries", wrapper.ListWatchDeliveries, options.OperationMiddlewares["listWatchDeliveries"]...)
 	router.GET(options.BaseURL+"/watches/:id/rounds", wrapper.ListRounds, options.OperationMiddlewares["listRounds"]...)
 	router.POST(options.BaseURL+"/watches/:id/rounds", wrapper.StartRound, options.OperationMiddlewares["startRound"]...)
 	router.GET(options.BaseURL+"/policy", wrapper.DecidePolicy, options.OperationMiddlewares["decidePolicy"]...)
@@ -11641,6 +11857,59 @@ func (response ListChangesdefaultApplicationProblemPlusJSONResponse) VisitListCh
 	return err
 }
 
+type ListWatchDeliveriesRequestObject struct {
+	Id WatchID `json:"id"`
+}
+
+type ListWatchDeliveriesResponseObject interface {
+	VisitListWatchDeliveriesResponse(w http.ResponseWriter) error
+}
+
+type ListWatchDeliveries200ResponseHeaders struct {
+	XRequestId *string
+}
+
+type ListWatchDeliveries200JSONResponse struct {
+	Body    DeliveryList
+	Headers ListWatchDeliveries200ResponseHeaders
+}
+
+func (response ListWatchDeliveries200JSONResponse) VisitListWatchDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListWatchDeliveriesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListWatchDeliveriesdefaultApplicationProblemPlusJSONResponse) VisitListWatchDeliveriesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListRoundsRequestObject struct {
 	Id     WatchID `json:"id"`
 	Params ListRoundsParams
@@ -11835,6 +12104,9 @@ type StrictServerInterface interface {
 	// ListChanges Changes, oldest first
 	// (GET /watches/{id}/changes)
 	ListChanges(ctx context.Context, request ListChangesRequestObject) (ListChangesResponseObject, error)
+	// ListWatchDeliveries What was sent to the watch's webhook
+	// (GET /watches/{id}/deliveries)
+	ListWatchDeliveries(ctx context.Context, request ListWatchDeliveriesRequestObject) (ListWatchDeliveriesResponseObject, error)
 	// ListRounds The rounds of a watch, newest first
 	// (GET /watches/{id}/rounds)
 	ListRounds(ctx context.Context, request ListRoundsRequestObject) (ListRoundsResponseObject, error)
@@ -12707,6 +12979,31 @@ func (sh *strictHandler) ListChanges(ctx echo.Context, id WatchID, params ListCh
 		return err
 	} else if validResponse, ok := response.(ListChangesResponseObject); ok {
 		return validResponse.VisitListChangesResponse(ctx.Response())
+	} else if response != nil {
+		return fmt.Errorf("unexpected response type: %T", response)
+	}
+	return nil
+}
+
+// ListWatchDeliveries operation middleware
+func (sh *strictHandler) ListWatchDeliveries(ctx echo.Context, id WatchID) error {
+	var request ListWatchDeliveriesRequestObject
+
+	request.Id = id
+
+	handler := func(ctx echo.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListWatchDeliveries(ctx.Request().Context(), request.(ListWatchDeliveriesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListWatchDeliveries")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		return err
+	} else if validResponse, ok := response.(ListWatchDeliveriesResponseObject); ok {
+		return validResponse.VisitListWatchDeliveriesResponse(ctx.Response())
 	} else if response != nil {
 		return fmt.Errorf("unexpected response type: %T", response)
 	}

@@ -32,7 +32,7 @@ func openStore(ctx context.Context, setting func(string) string) (*store.Store, 
 	if err != nil {
 		return nil, err
 	}
-	return openStoreWith(ctx, setting, store.Options{Lease: leaseFor(timeout), ResultTTL: ttl})
+	return openStoreWith(ctx, setting, store.Options{Lease: leaseFor(timeout), ResultTTL: ttl, PublicURL: setting(envPublicURL)})
 }
 
 // leaseMargin is how much longer a turn is leased than a read may take, at most.

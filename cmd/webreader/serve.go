@@ -152,7 +152,7 @@ func (s *service) newAPI(setting func(string) string, config handlers.Config, pr
 	}
 	return handlers.New(config, handlers.Rooms{
 		Meter: billing.New(e.reader, s.store), Decider: e.gate,
-		Accounts: s.store, Usage: s.store, Idempotency: s.store, Jobs: jobs.NewDesk(s.store, profile), Watches: s.store, WatchKick: s.workers.kick, PlainHook: plainHook(setting), Desk: s.payments.room(), Profile: profile, Promises: promises, Ready: s.store.Ping,
+		Accounts: s.store, Usage: s.store, Idempotency: s.store, Jobs: jobs.NewDesk(s.store, profile), Watches: s.store, WatchKick: s.workers.kick, HasExit: e.gate.HasExit, PlainHook: plainHook(setting), Desk: s.payments.room(), Profile: profile, Promises: promises, Ready: s.store.Ping,
 		Now: time.Now, Log: s.log, Metrics: s.metrics,
 	})
 }

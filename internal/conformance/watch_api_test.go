@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -149,6 +150,79 @@ func TestAWatchOverHTTP(t *testing.T) {
 	var left struct{ Watches []watchShown }
 	if s.send(s.key, "GET", "/watches", "", "", &left); len(left.Watches) != 1 || left.Watches[0].ID != byCSV.ID {
 		t.Errorf("left are %+v", left)
+	}
+}
+
+// A country without an exit is refused when it is asked for, and no more rounds are begun by hand than the bot
+// page promises.
+func TestWatchesKeepPromisesOverHTTP(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "subsidieupdate", "WEBREADER_PUBLIC_URL=https://reader.example/")
+	s.Robots("a.test", "User-agent: *\nDisallow: /\n")
+	for path, body := range map[string]string{
+		"/watches": `{"sites":[{"start_urls":["http://a.test/subsidies"]}],"country":"se"}`,
+		"/batch":   `{"urls":["http://a.test/subsidies"],"country":"SE"}`,
+		"/crawl":   `{"url":"http://a.test/subsidies","country":"se"}`,
+	} {
+		var p watchShown
+		if status := s.send(s.key, "POST", path, "application/json", body, &p); status != 400 || p.Code != "invalid_request" || len(p.Errors) != 1 || p.Errors[0].Name != "country" {
+			t.Errorf("%s: %d %+v", path, status, p)
+		}
+	}
+	var made watchShown
+	if status := s.send(s.key, "POST", "/watches", "application/json", `{"sites":[{"start_urls":["http://a.test/subsidies"]}]}`, &made); status != 201 {
+		t.Fatalf("%d %+v", status, made)
+	}
+	begun := 0
+	for begun <= 10 { // two days' worth, should the night fall in between
+		var answer watchShown
+		status := s.send(s.key, "POST", "/watches/"+made.ID+"/rounds", "", "", &answer)
+		if status == 429 && answer.Code == "rate_limited" {
+			break
+		}
+		if status != 202 {
+			t.Fatalf("round %d: %d %+v", begun+1, status, answer)
+		}
+		begun++
+		s.endOfRound(made.ID, begun)
+	}
+	if begun == 0 || begun > 10 {
+		t.Errorf("%d rounds were begun in a day", begun)
+	}
+	if urls := s.URLs(); len(urls) != 1 || urls[0] != "http://a.test/robots.txt" {
+		t.Errorf("asked for %q", urls)
+	}
+}
+
+// The webhook of a watch links to its changes, and its deliveries can be looked at.
+func TestTheWebhookOfAWatch(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, "webreaderapi", "WEBREADER_PUBLIC_URL=https://reader.example/")
+	s.Handle("a.test", "/", &town{host: "a.test", calls: []string{"/subsidie-1"}})
+	bodies := make(chan string, 10)
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		bodies <- string(text)
+	}))
+	defer hook.Close()
+	var made watchShown
+	s.send(s.key, "POST", "/watches", "application/json", `{"sites":[{"start_urls":["http://a.test/subsidies"]}],"schedule":{"cron":"0 6 1 1 *"},"webhook_url":"`+hook.URL+`"}`, &made)
+	s.send(s.key, "POST", "/watches/"+made.ID+"/rounds", "", "", nil)
+	if body := <-bodies; !strings.Contains(body, `"link":"https://reader.example/watches/`+made.ID+`/changes"`) {
+		t.Errorf("told %s", body)
+	}
+	var list struct {
+		Deliveries []struct{ Event, URL, State string }
+	}
+	s.within(20*time.Second, "the delivery is noted", func() bool {
+		s.send(s.key, "GET", "/watches/"+made.ID+"/deliveries", "", "", &list)
+		return len(list.Deliveries) == 1 && list.Deliveries[0].State == "delivered"
+	})
+	if d := list.Deliveries[0]; d.Event != "watch.changed" || d.URL != hook.URL {
+		t.Errorf("the delivery is %+v", d)
+	}
+	if status := s.send(s.key, "GET", "/watches/wat_none/deliveries", "", "", nil); status != 404 {
+		t.Errorf("of no watch: %d", status)
 	}
 }
 

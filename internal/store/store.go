@@ -39,6 +39,8 @@ type Options struct {
 	Lease time.Duration
 	// ResultTTL is how long results of an ended job wait to be collected. 0 is DefaultResultTTL.
 	ResultTTL time.Duration
+	// PublicURL is the base of the links in webhooks, without a slash at its end; "" makes them paths.
+	PublicURL string
 	// NoMigrate leaves the schema as it is; Open is then an error when it is behind.
 	NoMigrate bool
 	// MustExist makes Open an error where there is no SQLite file yet, for what makes sense on a used
@@ -71,6 +73,7 @@ type Store struct {
 	jobNews    news
 	resultNews newsOf
 	resultTTL  time.Duration
+	public     string       // base of links in webhooks
 	cleaned    atomic.Int64 // when the files were cleaned last, in milliseconds
 	stops      optOutCache
 	standby    standingCache
@@ -106,6 +109,7 @@ func (s *Store) set(o Options) (err error) {
 	if s.clock == nil {
 		s.clock = machineClock{}
 	}
+	s.public = strings.TrimRight(o.PublicURL, "/")
 	if s.resultTTL = o.ResultTTL; s.resultTTL <= 0 {
 		s.resultTTL = DefaultResultTTL
 	}

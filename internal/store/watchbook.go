@@ -435,7 +435,7 @@ func (s watchBook) Tell(ctx context.Context, c *watch.Claim, changes []watch.Tol
 	if c.Watch.WebhookURL == "" {
 		return nil
 	}
-	event := watchEvent{Watch: c.Watch.ID, Round: c.Round, Count: len(changes), Changes: changes[:min(len(changes), mostTold)], Link: "/watches/" + c.Watch.ID + "/changes"}
+	event := watchEvent{Watch: c.Watch.ID, Round: c.Round, Count: len(changes), Changes: changes[:min(len(changes), mostTold)], Link: s.public + "/watches/" + c.Watch.ID + "/changes"}
 	return s.tx(ctx, func(tx *sql.Tx) error {
 		now, err := s.now(ctx, tx)
 		if err != nil {

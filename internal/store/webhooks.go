@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/webreaderapi/webreader/billing"
@@ -56,7 +57,7 @@ func (s *Store) tellJobEnded(ctx context.Context, tx *sql.Tx, now int64, j jobs.
 	}
 	c := j.Counts
 	return s.queueEvent(ctx, tx, now, j.Account, j.ID, url, kind, jobEvent{
-		Job: j.ID, Kind: j.Kind, Status: j.Status, Reason: j.Reason, Total: j.Total, Units: j.Units, Link: "/jobs/" + j.ID + "/results",
+		Job: j.ID, Kind: j.Kind, Status: j.Status, Reason: j.Reason, Total: j.Total, Units: j.Units, Link: s.public + "/jobs/" + j.ID + "/results",
 		Counts: map[string]int64{"delivered": c.Delivered, "blocked": c.Blocked, "refused": c.Refused, "failed": c.Failed,
 			"unchanged": c.Unchanged, "duplicate": c.Duplicate, "skipped": c.Skipped},
 	})
@@ -98,6 +99,18 @@ func (s *Store) Deliveries(ctx context.Context, account, id string) ([]jobs.Deli
 	if _, err := s.Job(ctx, account, id); err != nil {
 		return nil, err
 	}
+	return s.deliveries(ctx, id)
+}
+
+// WatchDeliveries are the webhook deliveries of an account's watch, oldest first.
+func (s *Store) WatchDeliveries(ctx context.Context, account, id string) ([]jobs.Delivery, error) {
+	if _, err := s.Watch(ctx, account, id); err != nil {
+		return nil, err
+	}
+	return s.deliveries(ctx, id)
+}
+
+func (s *Store) deliveries(ctx context.Context, id string) ([]jobs.Delivery, error) {
 	var list []jobs.Delivery
 	err := query(ctx, s.ro, `SELECT id, event, url, state, problem, attempts, status, created_at, next_at, ended_at FROM deliveries
 		WHERE job = $1 ORDER BY created_at, id LIMIT 1000`, args{id}, func(row *sql.Rows) error {
@@ -120,9 +133,10 @@ const deliveryLease = 60_000
 
 // due is a delivery that is to be tried now.
 type due struct {
-	id, url, body, secret string
-	attempts              int64
-	age                   time.Duration
+	id, url, body string
+	secrets       []string // the newest first
+	attempts      int64
+	age           time.Duration
 }
 
 // claimDeliveries takes deliveries whose time has come.
@@ -140,11 +154,13 @@ func (s *Store) claimDeliveries(ctx context.Context, limit int) ([]due, error) {
 		}
 		a := args{now, limit}
 		var ids []string
-		err = query(ctx, tx, `SELECT d.id, d.url, d.body, a.webhook_secret, d.attempts, d.created_at FROM deliveries d JOIN accounts a ON a.id = d.account
+		err = query(ctx, tx, `SELECT d.id, d.url, d.body, `+s.signingSecrets()+`, d.attempts, d.created_at FROM deliveries d JOIN accounts a ON a.id = d.account
 			WHERE d.state = 0 AND d.next_at <= $1 ORDER BY d.next_at LIMIT $2`+lock, a, func(row *sql.Rows) error {
 			var d due
+			var secrets string
 			var created int64
-			err := row.Scan(&d.id, &d.url, &d.body, &d.secret, &d.attempts, &created)
+			err := row.Scan(&d.id, &d.url, &d.body, &secrets, &d.attempts, &created)
+			d.secrets = strings.Fields(secrets)
 			d.age = span(now - created)
 			list, ids = append(list, d), append(ids, d.id)
 			return err
@@ -174,7 +190,7 @@ func (s *Store) DeliverEvents(ctx context.Context, sender Sender) (int, error) {
 	done := make(chan struct{})
 	for i, d := range list {
 		go func() {
-			results[i] = sender.Send(ctx, d.url, d.id, []byte(d.body), d.secret)
+			results[i] = sender.Send(ctx, d.url, d.id, []byte(d.body), d.secrets...)
 			done <- struct{}{}
 		}()
 	}

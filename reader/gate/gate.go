@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/webreaderapi/webreader/internal/fault"
@@ -140,6 +141,17 @@ type reading struct {
 	wrote map[string]Turn // the turns of this read's last requests, by pace key: those after are its own hops
 }
 
+// HasExit is true when requests can leave from a country; "" is the default exit.
+func (g *Gate) HasExit(country string) bool { return g.cfg.Dialer.HasExit(strings.ToLower(country)) }
+
+// NoExit is the fault of an ask for a country that requests cannot leave from.
+func NoExit() error {
+	return &fault.Error{
+		Kind: fault.InvalidRequest, Fields: []fault.Field{{Name: "country", Detail: "no exit is available in this country"}},
+		Detail: "No exit is available in the country asked for. Leave country out, or ask for one that the operator offers.",
+	}
+}
+
 // begin checks the ask and sets the end of the read, by the gate's clock and by the context.
 func (g *Gate) begin(ctx context.Context, a Ask) (*reading, context.Context, func(), error) {
 	r := &reading{Gate: g, ask: a, began: g.cfg.Clock.Now(), turn: a.Turn}
@@ -151,10 +163,7 @@ func (g *Gate) begin(ctx context.Context, a Ask) (*reading, context.Context, fun
 		return fail(errors.New("gate: an ask without profile or target"))
 	}
 	if !g.cfg.Dialer.HasExit(a.Country) {
-		return fail(&fault.Error{
-			Kind: fault.InvalidRequest, Fields: []fault.Field{{Name: "country", Detail: "no exit is available in this country"}},
-			Detail: "No exit is available in the country asked for. Leave country out, or ask for one that the operator offers.",
-		})
+		return fail(NoExit())
 	}
 	if !isLanguage(a.Language) {
 		return fail(&fault.Error{
