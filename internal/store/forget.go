@@ -3,12 +3,14 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/webreaderapi/webreader/internal/fault"
+	"github.com/webreaderapi/webreader/policy"
 )
 
 // Forgotten is what went at a site operator's request, table by table.
@@ -50,7 +52,7 @@ var forgettings = []forgetting{
 			"finished_at = CASE WHEN status = 'running' THEN {now} ELSE finished_at END, " +
 			"expires_at = CASE WHEN status = 'running' THEN {now} ELSE expires_at END, " +
 			"status = CASE WHEN status = 'running' THEN 'failed' ELSE status END, scope_host = ''"},
-	{table: "deliveries", column: "url", kept: "a customer's own address, which the customer gave"},
+	{table: "deliveries", column: "url", kept: "a customer's own address, which the customer gave; events about the site are deleted"},
 	{table: "watch_pages", column: "host", what: "watched pages with their fingerprints deleted"},
 	{table: "watch_sites", column: "host", what: "watched sites deleted"},
 	{table: "watch_changes", column: "host", what: "sealed changes deleted"},
@@ -93,7 +95,9 @@ func (s *Store) Forget(ctx context.Context, rawDomain, askedBy string) (Forgotte
 			}
 			f.Tables = append(f.Tables, ForgottenRows{each.table, each.what, n})
 		}
-		return nil
+		n, err := forgetEvents(ctx, tx, domain)
+		f.Tables = append(f.Tables, ForgottenRows{"deliveries", "webhook events that name pages of the site deleted", n})
+		return err
 	})
 	if err != nil {
 		return Forgotten{}, fmt.Errorf("forget a domain: %w", err)
@@ -116,13 +120,50 @@ func (s *Store) purge(ctx context.Context) error {
 		return err
 	}
 	for _, each := range forgettings {
-		if each.kept == "" {
+		if each.kept == "" || each.table == "deliveries" {
 			if _, err := s.db.ExecContext(ctx, "VACUUM "+each.table); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// forgetEvents deletes webhook events, sent or not, that name an address of the domain.
+func forgetEvents(ctx context.Context, tx *sql.Tx, domain string) (int64, error) {
+	var ids []string
+	err := query(ctx, tx, "SELECT id, body FROM deliveries", nil, func(row *sql.Rows) error {
+		var id, body string
+		err := row.Scan(&id, &body)
+		if namesSite(body, domain) {
+			ids = append(ids, id)
+		}
+		return err
+	})
+	for _, id := range ids {
+		if err == nil {
+			_, err = tx.ExecContext(ctx, "DELETE FROM deliveries WHERE id = $1", id)
+		}
+	}
+	return int64(len(ids)), err
+}
+
+// namesSite is true when a text of the JSON body is an address of the domain or under it.
+func namesSite(body, domain string) bool {
+	d := json.NewDecoder(strings.NewReader(body))
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return false
+		}
+		text, ok := token.(string)
+		if !ok || !strings.Contains(text, "://") {
+			continue
+		}
+		if t, err := policy.ParseTarget(text); err == nil && (t.Host() == domain || strings.HasSuffix(t.Host(), "."+domain)) {
+			return true
+		}
+	}
 }
 
 // forgetIn does one table. Rows are of the domain when their host is it, or ends with a dot and it.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"database/sql"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,7 +13,9 @@ import (
 	"github.com/webreaderapi/webreader/billing"
 	"github.com/webreaderapi/webreader/internal/fault"
 	"github.com/webreaderapi/webreader/internal/jobs"
+	"github.com/webreaderapi/webreader/internal/jobs/watch"
 	"github.com/webreaderapi/webreader/internal/seal"
+	"github.com/webreaderapi/webreader/internal/webhook"
 	"github.com/webreaderapi/webreader/policy"
 	"github.com/webreaderapi/webreader/reader"
 	"github.com/webreaderapi/webreader/reader/gate"
@@ -229,6 +232,10 @@ func TestForgettingADomainLeavesNothingOfIt(t *testing.T) {
 					Sealed: []jobs.Sealed{{Item: i.ID(), Host: i.Host, Envelope: seal.Envelope("sealed")}}}))
 			}
 			watched(t, s, account.ID, apiKey.ID, host)
+			noError(t, s.tx(t.Context(), func(tx *sql.Tx) error {
+				return s.queueEvent(t.Context(), tx, clock.Now().UnixMilli(), account.ID, "wat_1", "https://hook.example/site.example", webhook.WatchChanged,
+					watchEvent{Watch: "wat_1", Changes: []watch.Told{{Seq: 1, URL: "https://" + strings.ToUpper(host) + "/1"}}})
+			}))
 			fetch(t, s, clock.Now(), host, "https://"+host+"/path?q=secret")
 			c := robotsCopy(clock.Now())
 			c.Authority, c.URL = "https://"+host, "https://"+host+"/robots.txt"
@@ -253,7 +260,7 @@ func TestForgettingADomainLeavesNothingOfIt(t *testing.T) {
 			}
 		}
 		for table, want := range map[string]int64{
-			"robots": 1, "hosts": 1, "fetch_log": 3, "debits": 3, "opt_outs": 1, "tombstones": 1,
+			"robots": 1, "hosts": 1, "fetch_log": 3, "debits": 3, "opt_outs": 1, "tombstones": 1, "deliveries": 1,
 			"reads WHERE url_host = ''": 2, "reads WHERE url_host = 'mysite.example'": 1,
 			"fetch_log WHERE url LIKE '%secret%'": 1, "fetch_log WHERE forgotten_at IS NOT NULL AND status = 200 AND account = 'acc_1'": 2,
 		} {
