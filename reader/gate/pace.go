@@ -125,6 +125,9 @@ func (r *reading) settle(ctx context.Context, turn Turn, p policy.Permit, began 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), turnEnd)
 	defer cancel()
 	var owed error
+	if !response.WrittenAt.IsZero() {
+		count(ctx)
+	}
 	if k := fault.Of(err); !response.WrittenAt.IsZero() || k == fault.TargetUnreachable || k == fault.TargetTimeout {
 		owed = r.cfg.Log.Fetched(ctx, r.row(p, began, response, err))
 	}

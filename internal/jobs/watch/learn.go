@@ -18,13 +18,11 @@ func (v *visit) learn(p *Page, final string, trace reader.Trace) []Page {
 	l := learning{visit: v, news: map[string]bool{}}
 	if t, err := policy.ParseTarget(final); err == nil && p.Kind == Start && v.scope.related(t) {
 		v.scope.hosts[t.Host()] = true // the site answers under this name
+		l.news[hashOf(t)] = true       // it is this page
 	}
 	if p.Kind == Start && v.Profile.Scope.Feeds == policy.PreferFeeds {
-		for _, feed := range trace.Feeds {
-			if v.scope.holds(feed) && !strings.Contains(strings.ToLower(feed.Path()), "comment") {
-				l.add(feed, Page{Kind: Feed})
-				break
-			}
+		if feed := v.feedOf(trace.Feeds); !feed.IsZero() {
+			l.add(feed, Page{Kind: Feed})
 		}
 	}
 	for _, link := range trace.Links {
@@ -39,6 +37,24 @@ func (v *visit) learn(p *Page, final string, trace reader.Trace) []Page {
 		l.add(link.Target, fresh)
 	}
 	return l.pages
+}
+
+// feedOf is the feed to follow: the first on the subject by its address, else the first, but for those of
+// comments.
+func (v *visit) feedOf(feeds []policy.Target) policy.Target {
+	var best policy.Target
+	for _, feed := range feeds {
+		if !v.scope.holds(feed) || strings.Contains(strings.ToLower(feed.Path()), "comment") {
+			continue
+		}
+		if v.scope.onTopic(feed, "") {
+			return feed
+		}
+		if best.IsZero() {
+			best = feed
+		}
+	}
+	return best
 }
 
 // learning collects pages once each.
@@ -132,7 +148,7 @@ func (v *visit) listing(ctx context.Context, p *Page, t policy.Target, want gate
 	return nil
 }
 
-// feed polls a feed: from then on it stands for the pages that advertise it, and its items are fetched
+// feed polls a feed: once it has an item on the subject, it stands for the pages that advertise it, and its items are fetched
 // when they are new.
 func (v *visit) feed(ctx context.Context, p *Page, t policy.Target) error {
 	return v.listing(ctx, p, t, gate.WantFeed, func(page gate.Page) ([]Page, error) {
@@ -149,6 +165,9 @@ func (v *visit) feed(ctx context.Context, p *Page, t policy.Target) error {
 			if kind, follow := v.scope.kindOf(reader.Outlink{Target: to, Text: i.text, Kept: true}, Feed); follow {
 				l.add(to, Page{Kind: kind, Fed: true, Hint: "feed " + p.Hash + " " + i.version})
 			}
+		}
+		if len(l.news) == 0 {
+			return nil, nil // a feed without anything on the subject stands for no listing
 		}
 		for _, start := range v.pages {
 			if start.Kind == Start && !start.Fed && start.Host == p.Host {
@@ -196,7 +215,7 @@ func (v *visit) findSitemaps(ctx context.Context, p *Page) error {
 	if err != nil {
 		return nil //nolint:nilerr // it was noted when the page was tried
 	}
-	named, err := v.Gate.Sitemaps(ctx, gate.Ask{Profile: v.Profile, Cause: v.cause(), Target: t, RobotsSince: v.since, Until: v.Clock.Now().Add(v.Timeout)})
+	named, err := v.Gate.Sitemaps(ctx, v.ask(&Page{}, t, gate.WantSitemap))
 	if err != nil {
 		return ctx.Err() // without them, the links will do; the next round asks again
 	}

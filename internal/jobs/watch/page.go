@@ -64,21 +64,39 @@ func (v *visit) cause() policy.Cause {
 	return policy.Cause{Kind: policy.CauseWatch, ID: w.ID, Account: w.Account, Request: w.Request}
 }
 
-// within keeps redirects on the site; a start page may lead to another of the site's names.
+// within keeps redirects on the site; a start page may lead to another of the site's names. Other pages
+// may not lead to what is visited by itself, nor to what no link would be followed to.
 func (v *visit) within(p *Page) func(policy.Target) bool {
 	if p.Kind == Start {
 		return v.scope.related
 	}
-	return v.scope.holds
+	return func(t policy.Target) bool {
+		other := v.known[hashOf(t)]
+		return v.scope.holds(t) && (other == nil || other == p) && !isHome(t) && !v.scope.shuns(t)
+	}
+}
+
+func isHome(t policy.Target) bool { return t.PathQuery() == "/" }
+
+// led is a page that redirects to where it is not followed. Nothing is there any more when that is the
+// home page or a start page, which is what many sites answer with in place of a 404.
+func (v *visit) led(ctx context.Context, p *Page, to policy.Target) error {
+	other := v.known[hashOf(to)]
+	switch {
+	case v.scope.holds(to) && isHome(to), other != nil && other.Kind == Start:
+		return v.missing(ctx, p)
+	case other != nil:
+		return v.unchanged(ctx, p, Finding{Page: *p})
+	case v.scope.holds(to):
+		return v.skipPage(ctx, p, "redirect_off_topic")
+	}
+	return v.skipPage(ctx, p, "redirect_off_site")
 }
 
 // take compares the page with the visit before, inside the hand-over: the change is sealed and recorded
 // here, or the charge is taken back.
 func (v *visit) take(ctx context.Context, p *Page, d *reader.Document, h billing.Hold) error {
 	f := Finding{Page: *p}
-	if hops := len(d.Page().Decision.Hops); hops > 0 {
-		v.claim.Tally.Requests += hops
-	}
 	if d.Receipt().Outcome() == reader.Unchanged {
 		if fresh := d.Validators(); fresh != (gate.Validators{}) {
 			f.Page.Validators = fresh

@@ -65,10 +65,7 @@ func (s *scope) related(t policy.Target) bool {
 // of the site, that no search form made. from is what the page is that the link stands on.
 func (s *scope) kindOf(l reader.Outlink, from PageKind) (PageKind, bool) {
 	t := l.Target
-	if l.NoFollow && s.profile.Signals.NoFollow == policy.Obey || !s.holds(t) || len(t.String()) > longURL || searches(t) {
-		return 0, false
-	}
-	if s.exclude != nil && s.exclude.Match(t, "") {
+	if l.NoFollow && s.profile.Signals.NoFollow == policy.Obey || !s.holds(t) || s.shuns(t) {
 		return 0, false
 	}
 	ext := extension(t)
@@ -76,6 +73,11 @@ func (s *scope) kindOf(l reader.Outlink, from PageKind) (PageKind, bool) {
 		return Document, slices.Contains(s.profile.Scope.Documents, ext) && s.document(l, from)
 	}
 	return Linked, s.onTopic(t, l.Text)
+}
+
+// shuns is true for what is not asked for, whatever its subject.
+func (s *scope) shuns(t policy.Target) bool {
+	return len(t.String()) > longURL || searches(t) || s.exclude != nil && s.exclude.Match(t, "")
 }
 
 // document: what the content of a page on the subject links to belongs to it, whatever it is called. A

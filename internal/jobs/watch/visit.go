@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/webreaderapi/webreader/billing"
@@ -36,12 +37,18 @@ type visit struct {
 	changes []Told
 	stop    bool // the round ends here: no money, no account
 	mapped  bool // robots.txt was asked for the site's sitemaps
+	others  bool // a round before had no time for other pages than start pages: they go first
+	before  int  // requests until the claim
+	sent    *atomic.Int64
 }
 
 // visit visits the claim's site to the end, or gives it back.
 func (r *Runner) visit(ctx context.Context, c *Claim) {
 	v := &visit{Runner: r, claim: c, known: map[string]*Page{}, skipped: map[string]bool{}}
-	until, err := v.run(ctx)
+	counted, sent := gate.Counting(ctx)
+	v.before, v.sent = c.Tally.Requests, sent
+	until, err := v.run(counted)
+	v.count()
 	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 	defer cancel()
 	if len(v.changes) > 0 && !errors.Is(err, ErrLost) {
@@ -64,6 +71,9 @@ func (r *Runner) visit(ctx context.Context, c *Claim) {
 		r.Log.Error("watches: a visit could not be ended; it lapses", "watch", c.Watch.ID, "error", err.Error())
 	}
 }
+
+// count brings the tally up to the requests made so far.
+func (v *visit) count() { v.claim.Tally.Requests = v.before + int(v.sent.Load()) }
 
 // run goes from page to page. It answers when to go on; the zero time says that all is done.
 func (v *visit) run(ctx context.Context) (time.Time, error) {
@@ -145,6 +155,7 @@ func (v *visit) load(ctx context.Context) error {
 	for i := range pages {
 		v.keep(&pages[i])
 	}
+	v.others = v.owed()
 	return nil
 }
 
@@ -166,6 +177,17 @@ func (v *visit) cap() int {
 	return most
 }
 
+// owed is true when a round before had no time for a page that then was next: a site so slow that a round
+// gets no further than its start pages. That page goes before them now.
+func (v *visit) owed() bool {
+	for _, p := range v.pages {
+		if p.Kind == Linked && p.Wanted && p.Hint == "" {
+			return true
+		}
+	}
+	return false
+}
+
 // next is the page to fetch now; nil when there is none.
 func (v *visit) next(now time.Time) *Page {
 	spent := 0
@@ -182,24 +204,26 @@ func (v *visit) next(now time.Time) *Page {
 		if p.Round == v.claim.Round || v.skipped[p.Host] || !v.due(p, now) {
 			continue
 		}
-		if best == nil || before(p, best) {
+		if best == nil || v.sooner(p, best) {
 			best = p
 		}
 	}
 	return best
 }
 
-// before is the order of a round: start pages and what stands for them, then what was never seen or is
+// sooner is the order of a round: start pages and what stands for them, then what was never seen or is
 // said to be new, then what was looked at longest ago; documents after pages.
-func before(a, b *Page) bool {
-	if x, y := rank(a), rank(b); x != y {
+func (v *visit) sooner(a, b *Page) bool {
+	if x, y := v.rank(a), v.rank(b); x != y {
 		return x < y
 	}
 	return a.CheckedAt.Before(b.CheckedAt)
 }
 
-func rank(p *Page) int {
+func (v *visit) rank(p *Page) int {
 	switch {
+	case p.Kind == Start && v.others:
+		return 4
 	case p.Kind == Start || p.Kind == Feed:
 		return 0
 	case p.Kind == Sitemap:
@@ -257,7 +281,7 @@ func (v *visit) one(ctx context.Context, p *Page) (time.Time, error) {
 	case ctx.Err() != nil || errors.Is(err, ErrLost):
 		return time.Time{}, err
 	case isBusy(err):
-		return v.await(ctx, max(fault.As(err).RetryAfter, time.Second))
+		return v.await(ctx, p, max(fault.As(err).RetryAfter, time.Second))
 	case err != nil:
 		return v.failed(ctx, p, err)
 	}
@@ -265,16 +289,37 @@ func (v *visit) one(ctx context.Context, p *Page) (time.Time, error) {
 	return time.Time{}, nil
 }
 
-// await waits for the site's pace; a long wait is for somebody else to end.
-func (v *visit) await(ctx context.Context, wait time.Duration) (time.Time, error) {
-	if wait > longestWait {
-		return v.Clock.Now().Add(wait), nil
+// await waits for the site's pace; a long wait is for somebody else to end. One that lasts until the next
+// round is due leaves the host to that one, so that no site holds up all others.
+func (v *visit) await(ctx context.Context, p *Page, wait time.Duration) (time.Time, error) {
+	if until := v.Clock.Now().Add(wait); wait > longestWait {
+		if v.outlasts(until) {
+			return time.Time{}, v.owe(ctx, p)
+		}
+		return until, nil
 	}
 	select {
 	case <-ctx.Done():
 	case <-v.Clock.After(wait):
 	}
 	return time.Time{}, ctx.Err()
+}
+
+// owe leaves p's host to the next round, which begins with p.
+func (v *visit) owe(ctx context.Context, p *Page) error {
+	if p.Kind == Linked && p.Hint == "" {
+		p.Wanted = true
+		if _, err := v.Book.Record(ctx, v.claim, Finding{Page: *p}); err != nil {
+			return err
+		}
+	}
+	return v.skipHost(ctx, p.Host, fault.HostBusy.String())
+}
+
+// outlasts is true when the next round is due by then.
+func (v *visit) outlasts(until time.Time) bool {
+	next := v.claim.Watch.NextRound
+	return !next.IsZero() && !until.Before(next)
 }
 
 // fetch fetches p in the way of its kind.
@@ -297,7 +342,7 @@ func (v *visit) failed(ctx context.Context, p *Page, err error) (time.Time, erro
 	case errors.As(err, &unsettled):
 		return time.Time{}, nil // the change is delivered; the house pays
 	case errors.As(err, &off):
-		return time.Time{}, v.skipPage(ctx, p, "redirect_off_site")
+		return time.Time{}, v.led(ctx, p, off.Target)
 	case errors.Is(err, errListing):
 		return time.Time{}, v.unlisted(ctx, p, "unreadable")
 	}
@@ -362,9 +407,8 @@ func (v *visit) claimWholeHost(f *fault.Error) bool {
 func (v *visit) busy(ctx context.Context, p *Page, status int, retryAfter time.Duration, reason string) (time.Time, error) {
 	v.claim.Failed++
 	wait, again := v.Profile.Again(status, v.claim.Failed, retryAfter)
-	if again && v.claim.Failed <= mostFailures {
-		v.claim.Tally.Requests++
-		return v.Clock.Now().Add(wait), nil
+	if until := v.Clock.Now().Add(wait); again && v.claim.Failed <= mostFailures && !v.outlasts(until) {
+		return until, nil
 	}
 	v.claim.Failed = 0
 	return time.Time{}, v.leave(ctx, p, reason)
@@ -402,7 +446,7 @@ func (v *visit) discard(ctx context.Context, p *Page) error {
 // record keeps a finding and brings p up to it.
 func (v *visit) record(ctx context.Context, p *Page, f Finding, kind change.Kind) error {
 	f.Page.CheckedAt, f.Page.Round, f.Page.Wanted = v.Clock.Now(), v.claim.Round, false
-	v.claim.Tally.Requests++
+	v.count()
 	seq, err := v.Book.Record(ctx, v.claim, f)
 	if err != nil {
 		return err

@@ -93,7 +93,7 @@ type Page struct {
 	Host       string
 	Kind       PageKind
 	Fed        bool // a feed tells when it is new: it is fetched only then
-	Wanted     bool // a feed, sitemap or link says that it is new
+	Wanted     bool // a feed, sitemap or link says that it is new, or a round had no time for it
 	Hint       string
 	Validators gate.Validators
 	Body       []byte // keyed digest of the body
