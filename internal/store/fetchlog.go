@@ -36,8 +36,7 @@ func (s *Store) flushLog(ctx context.Context, items []*logItem) error {
 			cut(r.Cause.Account, 40), cut(r.Cause.Request, 60), cut(r.Profile, 60), cut(r.Stage, 10),
 			r.Duration.Milliseconds(), r.Bytes}
 	})
-	_, err := s.db.ExecContext(ctx, "INSERT INTO fetch_log ("+logColumns+") VALUES "+values, a...)
-	return err
+	return s.exec(ctx, "INSERT INTO fetch_log ("+logColumns+") VALUES "+values, a...)
 }
 
 // LogEntry is a row of the fetch log.

@@ -45,7 +45,7 @@ func (s *Store) PutRobots(ctx context.Context, c gate.RobotsCopy) error {
 	c = fitRobots(c)
 	a := args{c.Authority, host, c.URL, int64(c.State), c.Status, cut(c.Why, 200), c.ETag, c.LastModified, c.Body,
 		c.FetchedAt.UnixMilli(), c.ExpiresAt.UnixMilli()}
-	_, err = s.db.ExecContext(ctx, `INSERT INTO robots (authority, host, url, state, status, why, etag, last_modified, body,
+	err = s.exec(ctx, `INSERT INTO robots (authority, host, url, state, status, why, etag, last_modified, body,
 		fetched_at, expires_at) SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS BIGINT), CAST($5 AS BIGINT),
 		CAST($6 AS TEXT), CAST($7 AS TEXT), CAST($8 AS TEXT), $9, CAST($10 AS BIGINT), CAST($11 AS BIGINT)
 		WHERE NOT EXISTS (SELECT 1 FROM tombstones t WHERE t.forgotten_at >= $10 AND t.domain IN (`+a.list(domainsOf(host)...)+`))

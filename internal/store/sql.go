@@ -51,14 +51,34 @@ func (s *Store) now(ctx context.Context, q querier) (int64, error) {
 const retries = 8
 
 // tx runs do in one transaction. It is begun anew when PostgreSQL broke it up to end a deadlock, so
-// do must set what it answers from the start each time.
+// do must set what it answers from the start each time. On SQLite it is written with what others write
+// at the same time.
 func (s *Store) tx(ctx context.Context, do func(tx *sql.Tx) error) error {
+	if !s.postgres {
+		return s.commits.run(ctx, do)
+	}
 	for try := 1; ; try++ {
 		err := s.tryTx(ctx, do)
 		if err == nil || try == retries || !deadlocked(err) || ctx.Err() != nil {
 			return err
 		}
 	}
+}
+
+// alone runs a single statement, which needs no transaction of its own.
+func (s *Store) alone(ctx context.Context, do func(q querier) error) error {
+	if s.postgres {
+		return do(s.db)
+	}
+	return s.commits.run(ctx, func(tx *sql.Tx) error { return do(tx) })
+}
+
+// exec runs a single statement whose result nobody asks for.
+func (s *Store) exec(ctx context.Context, text string, a ...any) error {
+	return s.alone(ctx, func(q querier) error {
+		_, err := q.ExecContext(ctx, text, a...)
+		return err
+	})
 }
 
 func (s *Store) tryTx(ctx context.Context, do func(tx *sql.Tx) error) error {

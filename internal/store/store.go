@@ -20,7 +20,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
-	_ "modernc.org/sqlite" // the SQLite driver
 
 	"github.com/webreaderapi/webreader/billing"
 	"github.com/webreaderapi/webreader/internal/jobs"
@@ -56,8 +55,9 @@ const DefaultResultTTL = 24 * time.Hour
 
 // Store is one database. It is safe for concurrent use, also by several processes.
 type Store struct {
-	db       *sql.DB // writes; one connection on SQLite
-	ro       *sql.DB // reads that no transaction surrounds; the same as db on PostgreSQL
+	db       *sql.DB  // writes; one connection on SQLite
+	ro       *sql.DB  // reads that no transaction surrounds; the same as db on PostgreSQL
+	commits  *commits // SQLite's
 	postgres bool
 	fixed    gate.Clock // nil in production
 	clock    gate.Clock // for waiting
@@ -176,30 +176,30 @@ const sqlitePragmas = "_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pr
 
 func connectSQLite(path string) (*Store, error) {
 	if path == memory {
-		db, err := sql.Open("sqlite", "file::memory:?"+sqlitePragmas+"&_txlock=immediate")
+		db, err := sql.Open(sqliteDriver, "file::memory:?"+sqlitePragmas+"&_txlock=immediate")
 		if err != nil {
 			return nil, err
 		}
 		db.SetMaxOpenConns(1)
-		return &Store{db: db, ro: db}, nil
+		return &Store{db: db, ro: db, commits: &commits{db: db}}, nil
 	}
 	path = filepath.Clean(strings.TrimPrefix(path, "//"))
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("make the database's folder: %w", err)
 	}
 	file := "file:" + (&url.URL{Path: path}).EscapedPath() + "?"
-	db, err := sql.Open("sqlite", file+sqlitePragmas+"&_txlock=immediate")
+	db, err := sql.Open(sqliteDriver, file+sqlitePragmas+"&_txlock=immediate")
 	if err != nil {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1)
-	ro, err := sql.Open("sqlite", file+sqlitePragmas+"&_pragma=query_only(1)")
+	ro, err := sql.Open(sqliteDriver, file+sqlitePragmas+"&_pragma=query_only(1)")
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	ro.SetMaxOpenConns(max(4, runtime.NumCPU()))
 	ro.SetMaxIdleConns(max(4, runtime.NumCPU()))
-	return &Store{db: db, ro: ro}, nil
+	return &Store{db: db, ro: ro, commits: &commits{db: db}}, nil
 }
 
 // ErrNoDatabase is the error of Open under MustExist where there is no SQLite file.

@@ -250,7 +250,7 @@ func byName(keys []gate.Key) []gate.Key {
 // atOnce runs do in a transaction; a single row needs none.
 func (s *Store) atOnce(ctx context.Context, rows int, do func(querier) error) error {
 	if rows == 1 {
-		return do(s.db)
+		return s.alone(ctx, do)
 	}
 	return s.tx(ctx, func(tx *sql.Tx) error { return do(tx) })
 }
@@ -335,7 +335,7 @@ func (s *Store) Pause(ctx context.Context, key string, until time.Time) error {
 		return nil
 	}
 	now := s.nowSQL()
-	_, err := s.db.ExecContext(ctx, `INSERT INTO hosts (host, ready_at, leased, lease, written_at, paused_until, used_at)
+	err := s.exec(ctx, `INSERT INTO hosts (host, ready_at, leased, lease, written_at, paused_until, used_at)
 		VALUES ($1, `+now+` + $2, 0, 0, 0, `+now+` + $2, `+now+`)
 		ON CONFLICT (host) DO UPDATE SET used_at = `+now+`,
 		ready_at = CASE WHEN hosts.ready_at < `+now+` + $2 THEN `+now+` + $2 ELSE hosts.ready_at END,
