@@ -46,3 +46,21 @@ func TestFurnitureBetweenParagraphsGoes(t *testing.T) {
 		}
 	}
 }
+
+func TestAPictureForReadersWithoutScriptsStays(t *testing.T) {
+	for _, picture := range []string{
+		`<p><noscript><img src="/p.jpg" alt="bridge"></noscript></p>`,
+		`<amp-img src="/p.jpg" alt="bridge"></amp-img>`,
+	} {
+		tree := dom.Parse([]byte("<body><article><p>The council has set aside a further sum for the repair of bridges, and owners may ask for it until June.</p>"+
+			picture+"<p>The province has set aside a further sum for the repair of roads, and owners may ask for it until July.</p></article></body>"), dom.Limits{})
+		c := Extract(tree, nil, Options{})
+		kept := false
+		for n := range tree.Descendants(dom.Root) {
+			kept = kept || c.Keep.Has(n) && tree.Attr(n, "alt") == "bridge"
+		}
+		if !kept {
+			t.Errorf("%s is lost", picture)
+		}
+	}
+}

@@ -196,7 +196,7 @@ func (w *walk) enter(n dom.ID) dom.ID {
 	case atom.Script:
 		w.script(n)
 	}
-	if medium(tag) {
+	if medium(tag) || pictured(t, n, tag) {
 		w.medium(n)
 	}
 	if w.closed(n, tag) {

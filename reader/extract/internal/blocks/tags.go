@@ -232,6 +232,27 @@ func medium(tag atom.Atom) bool {
 	return false
 }
 
+// pictured says that n shows a picture though it is no image by its tag: an image of AMP, or a
+// noscript with nothing but images in it.
+func pictured(t *dom.Tree, n dom.ID, tag atom.Atom) bool {
+	switch tag {
+	case 0:
+		name := t.Name(n)
+		return name == "amp-img" || name == "amp-anim"
+	case atom.Noscript:
+	default:
+		return false
+	}
+	image := false
+	for c, seen := t.Following(n, n), 0; c != 0; c, seen = t.Following(c, n), seen+1 {
+		if seen > 16 || t.Kind(c) == dom.Text && !blank(t.Data(c)) {
+			return false
+		}
+		image = image || t.Tag(c) == atom.Img
+	}
+	return image
+}
+
 // linkMark tells links to documents and links into the page itself from the others.
 func linkMark(t *dom.Tree, n dom.ID) int {
 	href := t.Attr(n, "href")
