@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"sync"
 	"time"
 
@@ -51,7 +52,7 @@ func (c watchCmd) Run(a *app) error {
 	}
 	sites, err := watch.ParseCSV(text)
 	if err != nil {
-		return usage("--file: %s", fault.As(err).Detail)
+		return usage("--file: %s", faultsIn(fault.As(err)))
 	}
 	profile, err := loadProfile(a.setting)
 	if err != nil {
@@ -63,6 +64,19 @@ func (c watchCmd) Run(a *app) error {
 	}
 	d := &grantDesk{app: a, cmd: c, db: db, profile: profile}
 	return errors.Join(d.work(sites), db.Close())
+}
+
+// faultsIn are all faults of a file.
+func faultsIn(f *fault.Error) string {
+	if len(f.Fields) < 2 {
+		return f.Detail
+	}
+	var all strings.Builder
+	all.WriteString("The sites cannot be watched")
+	for i, field := range f.Fields {
+		all.WriteString([]string{": ", "; "}[min(i, 1)] + field.Name + ": " + field.Detail)
+	}
+	return all.String()
 }
 
 func (c watchCmd) open(ctx context.Context) (*store.Store, error) {

@@ -6,7 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/webreaderapi/webreader/internal/fault"
 	"github.com/webreaderapi/webreader/policy"
@@ -33,11 +37,12 @@ func ParseCSV(text []byte) ([]Site, error) {
 	if len(text) > MostCSV {
 		return nil, badSites([]fault.Field{{Name: "body", Detail: fmt.Sprintf("the file has more than %d bytes", MostCSV)}})
 	}
-	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))))
-	r.FieldsPerRecord, r.TrimLeadingSpace = -1, true
-	if first, _, _ := bytes.Cut(text, []byte("\n")); bytes.Count(first, []byte(";")) > bytes.Count(first, []byte(",")) {
-		r.Comma = ';'
+	if !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 {
+		return nil, badSites([]fault.Field{{Name: "body", Detail: "the file is not text in UTF-8: save it as CSV UTF-8"}})
 	}
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	r := csv.NewReader(bytes.NewReader(text))
+	r.FieldsPerRecord, r.TrimLeadingSpace, r.Comma = -1, true, commaOf(text)
 	head, err := r.Read()
 	if err != nil {
 		return nil, badSites([]fault.Field{{Name: "line 1", Detail: "a header is missing: name,start_url,sitemap,include,exclude,topics"}})
@@ -47,6 +52,18 @@ func ParseCSV(text []byte) ([]Site, error) {
 		return nil, badSites([]fault.Field{*bad})
 	}
 	return rowsOf(r, at)
+}
+
+// commaOf is what parts the cells: a comma, semicolon or tab, whichever the header has most of.
+func commaOf(text []byte) rune {
+	first, _, _ := bytes.Cut(text, []byte("\n"))
+	best := ','
+	for _, c := range ";\t" {
+		if bytes.Count(first, []byte(string(c))) > bytes.Count(first, []byte(string(best))) {
+			best = c
+		}
+	}
+	return best
 }
 
 func header(head []string) (map[string]int, *fault.Field) {
@@ -99,10 +116,21 @@ func rowsOf(r *csv.Reader, at map[string]int) ([]Site, error) {
 		}
 		sites, lines = append(sites, site), append(lines, name)
 	}
-	if len(faults) > 0 {
-		return nil, badSites(faults)
+	if len(faults) == 0 || len(sites) > 0 {
+		faults = append(faults, faultsOf(sites, func(i int, field string) string { return lines[i] + ", " + field })...)
 	}
-	return sites, check(sites, func(i int, field string) string { return lines[i] + ", " + field })
+	if len(faults) > 0 {
+		slices.SortStableFunc(faults, func(a, b fault.Field) int { return lineOf(a.Name) - lineOf(b.Name) })
+		return nil, badSites(faults[:min(len(faults), mostFaults)])
+	}
+	return sites, nil
+}
+
+// lineOf is the line that a fault names.
+func lineOf(name string) int {
+	n, _, _ := strings.Cut(strings.TrimPrefix(name, "line "), ",")
+	line, _ := strconv.Atoi(n)
+	return line
 }
 
 func siteOf(row []string, at map[string]int) (Site, string) {
@@ -132,10 +160,14 @@ func values(cell string) []string {
 
 // Check is nil, or a fault that names each field at fault, as in sites.3.start_urls.0.
 func Check(sites []Site) error {
-	return check(sites, func(i int, field string) string { return fmt.Sprintf("sites.%d.%s", i, field) })
+	if faults := faultsOf(sites, func(i int, field string) string { return fmt.Sprintf("sites.%d.%s", i, field) }); len(faults) > 0 {
+		return badSites(faults)
+	}
+	return nil
 }
 
-func check(sites []Site, name func(i int, field string) string) error {
+// faultsOf are the first faults of sites, in their order.
+func faultsOf(sites []Site, name func(i int, field string) string) []fault.Field {
 	var faults []fault.Field
 	if len(sites) == 0 {
 		faults = append(faults, fault.Field{Name: "sites", Detail: "at least one site is needed"})
@@ -153,16 +185,13 @@ func check(sites []Site, name func(i int, field string) string) error {
 			}
 			seen[p.Hash] = i
 		}
-		for field, detail := range bad {
+		for _, field := range slices.Sorted(maps.Keys(bad)) {
 			if len(faults) < mostFaults {
-				faults = append(faults, fault.Field{Name: name(i, field), Detail: detail})
+				faults = append(faults, fault.Field{Name: name(i, field), Detail: bad[field]})
 			}
 		}
 	}
-	if len(faults) > 0 {
-		return badSites(faults)
-	}
-	return nil
+	return faults
 }
 
 func badSites(faults []fault.Field) error {

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +64,29 @@ func TestABadRowIsNamed(t *testing.T) {
 		var f *fault.Error
 		if !errors.As(err, &f) || f.Kind != fault.InvalidRequest || len(f.Fields) == 0 || f.Fields[0].Name != want || f.Detail == "" {
 			t.Errorf("%.60q: %+v, want the fault to name %q", text, err, want)
+		}
+	}
+}
+
+// One answer names all rows at fault, whatever is wrong with each, in the order of the file.
+func TestAllBadRowsAreNamed(t *testing.T) {
+	_, err := ParseCSV([]byte("\xef\xbb\xbfname\tstart_url\tsitemap\r\nA\tftp://a.example/\t\r\nB\thttp://b.example/\tmaybe\r\nC\t\t\r\n" +
+		"D\thttp://münchen.example/\t\r\nE\thttp://xn--mnchen-3ya.example/\t\r\nF\thttp://f.example/\tja\tmore\r\nG\t\"http://g.example/\r\n"))
+	var f *fault.Error
+	if !errors.As(err, &f) {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, field := range f.Fields {
+		names = append(names, field.Name)
+	}
+	want := []string{"line 2, start_urls.0", "line 3", "line 4, start_urls", "line 6, start_urls", "line 7", "line 8"}
+	if !slices.Equal(names, want) {
+		t.Errorf("named %q, want %q", names, want)
+	}
+	for _, text := range []string{"\xff\xfen\x00a\x00", "name,start_url\nS\xfadwest,http://a.example/\n", "name,start_url\nA\x00,http://a.example/\n"} {
+		if _, err := ParseCSV([]byte(text)); err == nil || !strings.Contains(err.Error(), "UTF-8") {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
 }
