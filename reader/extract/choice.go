@@ -59,18 +59,42 @@ func chosen(t *dom.Tree, base *url.URL) Content {
 		}
 	}
 	c := Content{Type: kinds[d.page.Facts.Kind()], Keep: gather(t, &d.page, keep), HiddenRemoved: d.page.Hidden}
-	if words < leastWords {
-		if text := outside(t); len(strings.Fields(text)) > richer*words {
-			c.Keep = dom.NewSet(t)
-			addOutside(t, &c.Keep, text)
-			c.Warnings = append(c.Warnings, "the content was taken from the page's data, since the page shows little")
-		}
-	}
+	d.fromData(&c, words)
 	if t.Len() < largeDesk {
 		d.page.Tree = nil
 		desks.Put(d)
 	}
 	return c
+}
+
+// fromData takes the page's own data in where the page shows little, and the description of a ware
+// that the page does not show.
+func (d *desk) fromData(c *Content, words int) {
+	t := d.page.Tree
+	switch {
+	case words < leastWords:
+		if text := outside(t, subject); len(strings.Fields(text)) > richer*words {
+			c.Keep = dom.NewSet(t)
+			addOutside(t, &c.Keep, text)
+			c.Warnings = append(c.Warnings, "the content was taken from the page's data, since the page shows little")
+		}
+	case c.Type == TypeProduct && !d.described():
+		text := outside(t, ware)
+		if n := len(strings.Fields(text)); n >= leastWords && words <= fewTimes*n {
+			addOutside(t, &c.Keep, text)
+			c.Warnings = append(c.Warnings, "the description was taken from the page's data")
+		}
+	}
+}
+
+// described says that the page shows a text that reads like a description in its data.
+func (d *desk) described() bool {
+	for i := range d.page.Blocks {
+		if b := &d.page.Blocks[i]; b.Description && b.Words >= leastShown {
+			return true
+		}
+	}
+	return false
 }
 
 // kinds are the names of the kinds of pages.

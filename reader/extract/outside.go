@@ -19,10 +19,13 @@ const (
 	mostValues = 20_000
 	richer     = 3 // how much more text the data must have
 	leastWords = 40
+	leastShown = 12 // words of a shown block that may be a description
+	fewTimes   = 4  // a page of a ware that shows more than so many times its description needs none
 )
 
-// outside is the text that the page's JSON-LD gives for its main content; empty when it has none.
-func outside(t *dom.Tree) string {
+// outside is the text that the page's JSON-LD gives for its main content, from things whose kind is
+// of; empty when it has none.
+func outside(t *dom.Tree, of func(kind string) bool) string {
 	best := ""
 	for n := range t.Descendants(dom.Root) {
 		if t.Tag(n) != atom.Script || !strings.Contains(t.Attr(n, "type"), "ld+json") {
@@ -36,16 +39,15 @@ func outside(t *dom.Tree) string {
 		if json.Unmarshal([]byte(data), &v) != nil {
 			continue
 		}
-		if text := told(v); len(text) > len(best) {
+		if text := told(v, of); len(text) > len(best) {
 			best = text
 		}
 	}
 	return best
 }
 
-// told collects the bodies and descriptions of the things that v names, those of the kinds that a
-// page is about.
-func told(v any) string {
+// told collects the bodies and descriptions of the things that v names, those whose kind is of.
+func told(v any, of func(kind string) bool) string {
 	var parts []string
 	type job struct {
 		v     any
@@ -63,7 +65,9 @@ func told(v any) string {
 				}
 			}
 		case map[string]any:
-			parts = append(parts, bodies(v)...)
+			if kind, _ := v["@type"].(string); of(kind) {
+				parts = append(parts, bodies(v)...)
+			}
 			for _, key := range [...]string{"@graph", "mainEntity", "mainEntityOfPage", "review", "comment", "suggestedAnswer", "acceptedAnswer", "itemListElement", "item"} {
 				if e, ok := v[key]; ok && j.depth < mostDepth {
 					jobs = append(jobs, job{e, j.depth + 1})
@@ -74,12 +78,16 @@ func told(v any) string {
 	return strings.Join(parts, "\n\n")
 }
 
+// subject says that a page can be about a thing of the kind.
+func subject(kind string) bool {
+	return !strings.HasPrefix(kind, "Web") && !strings.HasSuffix(kind, "Organization") && kind != "BreadcrumbList" && kind != "Person" && kind != "ImageObject"
+}
+
+// ware says that a thing of the kind is sold.
+func ware(kind string) bool { return kind == "Product" || kind == "ProductGroup" }
+
 // bodies are the texts of one thing.
 func bodies(v map[string]any) (parts []string) {
-	kind, _ := v["@type"].(string)
-	if strings.HasPrefix(kind, "Web") || strings.HasSuffix(kind, "Organization") || kind == "BreadcrumbList" || kind == "Person" || kind == "ImageObject" {
-		return nil
-	}
 	for _, key := range [...]string{"articleBody", "reviewBody", "text", "description"} {
 		if s, ok := v[key].(string); ok && strings.TrimSpace(s) != "" {
 			return []string{s}

@@ -30,6 +30,7 @@ type Block struct {
 	Again, Later             bool  // a block before, a block after says the same
 	Title                    bool  // reads like the page's title
 	Heading                  int32 // the block of the last heading before, -1 for none
+	Echo                     int32 // of a block that says what one before says, that one
 }
 
 // Elem is an element that was open while a block was read, with the sums of all blocks inside.

@@ -67,6 +67,7 @@ func Choose(p []float32, v *View) []bool {
 	}
 	v.withoutComments(keep)
 	v.withoutMenus(keep)
+	v.withoutEchoes(keep)
 	for i := range p {
 		if v.Blocks[i].Title && v.Blocks[i].Level == 1 {
 			keep[i] = false
@@ -154,6 +155,22 @@ func (v *View) files(p []float32, keep []bool) {
 		}
 		if keep[i] {
 			last = i
+		}
+	}
+}
+
+// echoWords is how long a text must be to count as said again.
+const echoWords = 15
+
+// withoutEchoes drops what a thread says again: posts quoted in answers, copies for other screens.
+func (v *View) withoutEchoes(keep []bool) {
+	if !v.Thread {
+		return
+	}
+	for i := range keep {
+		b := &v.Blocks[i]
+		if b.Again && b.Words >= echoWords && keep[b.Echo] {
+			keep[i] = false
 		}
 	}
 }

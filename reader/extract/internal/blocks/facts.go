@@ -61,7 +61,7 @@ var makers = [][]string{
 
 var urlWords = []string{
 	"product products shop store item dp buy produkt p",
-	"forum forums thread threads topic topics t viewtopic showthread discussion discussions questions question community comments r item status",
+	"forum forums bbs boards thread threads topic topics t viewtopic showthread showtopic discussion discussions questions question community comments r item status",
 	"docs doc documentation api reference guide guides manual tutorial help support kb learn handbook wiki",
 	"blog blogs post posts article articles story stories",
 	"news nieuws hirek hir politik politics world sport sports business",
@@ -93,7 +93,7 @@ func (f *Facts) url(base *url.URL) {
 }
 
 func urlWord(part string) (set uint32) {
-	part = strings.ToLower(part)
+	part, _, _ = strings.Cut(strings.ToLower(part), ".") // viewtopic.php
 	for i, line := range urlWords {
 		for w := range strings.FieldsSeq(line) {
 			if w == part {
@@ -213,7 +213,10 @@ func schemaType(name string) uint32 {
 }
 
 // thread says that the page is a thread by its data, the program that made it, or its address.
-func (f *Facts) thread() bool { return f.Types>>3&1 == 1 || f.Maker == 2 || f.Word>>1&1 == 1 }
+func (f *Facts) thread() bool {
+	asked := f.Types>>3&1 == 1 && f.Types>>5&1 == 0 // a list of frequent questions has Questions too
+	return asked || f.Maker == 2 || f.Word>>1&1 == 1
+}
 
 // article says that the page calls itself an article.
 func (f *Facts) article() bool { return f.OG == 1 || f.Types&3 != 0 }

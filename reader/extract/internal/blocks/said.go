@@ -180,6 +180,7 @@ func (p *Page) echoes() {
 		}
 		b.Body, b.Description, b.Again = e.body*2 > e.all, e.description*2 > e.all, e.again*2 > e.all
 		if b.Again {
+			b.Echo = e.first
 			p.Blocks[e.first].Later = true
 		}
 	}

@@ -35,6 +35,8 @@ type Spot struct {
 	File    bool // links to a document, or names one with its size
 	Edge    bool // in a menu, a footer or beside the content
 	Path    uint64
+	Again   bool  // an earlier block says the same
+	Echo    int32 // that one
 }
 
 // Box is an element with blocks in it.
@@ -102,7 +104,7 @@ func (p *Page) spot(i int) Spot {
 	file := p.Mark(i, groups+markFile) > 0
 	return Spot{
 		Words: b.Words, Box: b.Box, Heading: b.Heading, Level: b.Level, Path: b.Path,
-		Title: b.Title, Fluent: b.Fluent(),
+		Title: b.Title, Fluent: b.Fluent(), Again: b.Again, Echo: b.Echo,
 		Comment: p.Mark(i, commentGroup) > 0,
 		Link:    b.Linked == b.Words && !file,
 		File:    file || b.Lex>>fileGroup&1 == 1 && b.Digits > 0 && b.Words <= 16,
