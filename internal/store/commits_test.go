@@ -97,7 +97,19 @@ func TestWhoWaitsForATransactionMayLeave(t *testing.T) {
 }
 
 func TestArgumentsAreNumbers(t *testing.T) {
-	if got := numbers("SELECT $1, '$', $22 WHERE a = $"); got != "SELECT ?1, '$', ?22 WHERE a = $" {
+	for text, want := range map[string]string{
+		"SELECT $1, '$', $2 WHERE a = $":          "SELECT ?, '$', ? WHERE a = $",
+		"$3, $1, $2, $3, $4, $5, $4, $7, $8, $12": "?3, ?1, ?2, ?3, ?, ?, ?4, ?7, ?, ?12",
+		"SELECT 1": "SELECT 1",
+	} {
+		if got := numbers(text); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+	s := open(t, "sqlite::memory:", Options{})
+	var got string
+	noError(t, s.db.QueryRow("SELECT $3 || $1 || $2 || $3 || $4 || $1", "a", "b", "c", "d").Scan(&got))
+	if got != "cabcda" {
 		t.Error(got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"strconv"
 	"strings"
 
 	"modernc.org/sqlite"
@@ -11,7 +12,7 @@ import (
 
 // sqliteDriver is SQLite with arguments written as for PostgreSQL. To SQLite "$1" is a name, and names
 // are looked up one by one: a statement of a thousand arguments takes half a million comparisons. "?1"
-// is a number.
+// is a number, and "?" the next one.
 const sqliteDriver = "sqlite-numbered"
 
 func init() { sql.Register(sqliteDriver, numbered{&sqlite.Driver{}}) }
@@ -61,16 +62,31 @@ func (c numberedConn) QueryContext(ctx context.Context, text string, a []driver.
 	return c.sqliteConn.QueryContext(ctx, numbers(text), a)
 }
 
-// numbers is a statement with "?1" for "$1".
+// numbers is a statement with numbers for arguments: "?" for the next one, "?1" for one that came before.
+// The next one has no name at all, which is best.
 func numbers(text string) string {
 	if !strings.Contains(text, "$") {
 		return text
 	}
-	out := []byte(text)
-	for i := 0; i+1 < len(out); i++ {
-		if out[i] == '$' && '0' <= out[i+1] && out[i+1] <= '9' {
-			out[i] = '?'
+	out := make([]byte, 0, len(text))
+	highest := 0
+	for i := 0; i < len(text); i++ {
+		end := i + 1
+		for end < len(text) && '0' <= text[end] && text[end] <= '9' {
+			end++
 		}
+		if text[i] != '$' || end == i+1 {
+			out = append(out, text[i])
+			continue
+		}
+		out = append(out, '?')
+		if n, err := strconv.Atoi(text[i+1 : end]); err != nil || n != highest+1 {
+			out = append(out, text[i+1:end]...)
+			highest = max(highest, n)
+		} else {
+			highest = n
+		}
+		i = end - 1
 	}
 	return string(out)
 }
