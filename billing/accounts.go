@@ -39,9 +39,19 @@ type Account struct {
 	SpendingCap   *int64 // units a calendar month (UTC) at most; nil is none
 	WebhookURL    string
 	WebhookSecret string // whsec_…
-	CreatedAt     time.Time
-	SuspendedAt   time.Time
-	ClosedAt      time.Time
+	// OldWebhookSecret is the one before, while it signs too; else "".
+	OldWebhookSecret string
+	CreatedAt        time.Time
+	SuspendedAt      time.Time
+	ClosedAt         time.Time
+}
+
+// SigningSecrets are those that sign the account's webhooks, the newest first.
+func (a Account) SigningSecrets() []string {
+	if a.OldWebhookSecret == "" {
+		return []string{a.WebhookSecret}
+	}
+	return []string{a.WebhookSecret, a.OldWebhookSecret}
 }
 
 // Key is an API key as it can be shown later: never the secret.
@@ -69,6 +79,10 @@ type Change struct {
 	WebhookURL  *string // pointer to "" takes it away
 }
 
+// SecretGrace is how long a replaced webhook secret signs beside the new one: the receiver has this time to
+// change over.
+const SecretGrace = 24 * time.Hour
+
 // Revoked says what revoking a key did.
 type Revoked struct {
 	Key    Key
@@ -90,7 +104,8 @@ type Accounts interface {
 	// ListAccounts is a page of accounts, oldest first; after is the last id of the page before.
 	ListAccounts(ctx context.Context, after string, limit int) ([]Account, error)
 	ChangeAccount(ctx context.Context, id string, c Change) (Account, error)
-	// RotateWebhookSecret gives the account a new secret for its webhooks.
+	// RotateWebhookSecret gives the account a new secret for its webhooks. The one before signs beside it for
+	// SecretGrace.
 	RotateWebhookSecret(ctx context.Context, id string) (Account, error)
 	Suspend(ctx context.Context, id, reason string) error
 	Resume(ctx context.Context, id string) error

@@ -42,10 +42,14 @@ type SignUp struct {
 	Account string // the account that upgrades, "" for a new one
 	Cookie  string // of the browser, if it has one already
 	Base    string // our public address
+	// Again is the Idempotency-Key, "" without one. It names a sign-up of the account or, for a new one, of
+	// the browser with the cookie: without either, nobody's sign-up is repeated.
+	Again string
 }
 
-// checkoutKept is how long a sign-up is remembered. The payment service's page lasts 24 hours.
-const checkoutKept = 48 * time.Hour
+// checkoutKept is how long a sign-up is remembered. The payment service's page lasts 24 hours, and it repeats
+// events for three days more.
+const checkoutKept = 5 * 24 * time.Hour
 
 // Begin makes a checkout page. Whoever comes back from it is known by the cookie.
 func (d *Desk) Begin(ctx context.Context, s SignUp) (page, cookie string, err error) {
@@ -67,16 +71,32 @@ func (d *Desk) Begin(ctx context.Context, s SignUp) (page, cookie string, err er
 			return "", "", err
 		}
 	}
-	made, err := d.payments.Checkout(ctx, order)
-	if err != nil {
-		return "", "", shown(err)
-	}
 	if cookie = s.Cookie; !ValidID("browser", cookie) {
 		cookie = NewID("browser")
+	}
+	order.Repeat = s.repeat(cookie)
+	made, err := d.payments.Checkout(ctx, order)
+	if errors.Is(err, ErrOther) {
+		return "", "", &fault.Error{Kind: fault.IdempotencyConflict, Detail: "This Idempotency-Key was used for another checkout, or for one that is being made. Use a new key for a new one.", Err: err}
+	}
+	if err != nil {
+		return "", "", shown(err)
 	}
 	c := Checkout{Session: made.Session, Cookie: hashCookie(cookie), Account: s.Account, Name: s.Name, Plan: plan.Name,
 		Upgrade: s.Account != "", Expires: now.Add(checkoutKept)}
 	return made.URL, cookie, d.customers.BeginCheckout(ctx, c)
+}
+
+// repeat names the sign-up among all there are; "" when it is never repeated.
+func (s SignUp) repeat(cookie string) string {
+	if s.Again == "" {
+		return ""
+	}
+	whose := s.Account
+	if whose == "" {
+		whose = cookie
+	}
+	return hashCookie("checkout " + whose + " " + s.Again)
 }
 
 func hashCookie(cookie string) string {
@@ -105,7 +125,7 @@ type Welcome struct {
 // Finish ends a sign-up in the browser that began it. NotFound for everyone else, whatever session they
 // name; ErrUnfinished while the payment is not through.
 func (d *Desk) Finish(ctx context.Context, session, cookie string) (Welcome, error) {
-	none := fault.New(fault.NotFound, "This page opens only in the browser in which the sign-up began, for two days.")
+	none := fault.New(fault.NotFound, "This page opens only in the browser in which the sign-up began, for five days.")
 	if len(session) > 200 || !ValidID("browser", cookie) {
 		return Welcome{}, none
 	}
@@ -126,6 +146,9 @@ func (d *Desk) Finish(ctx context.Context, session, cookie string) (Welcome, err
 	account, err := d.complete(ctx, session)
 	if err != nil {
 		return Welcome{}, shown(err)
+	}
+	if account.Status == Closed {
+		return Welcome{}, fault.New(fault.NotFound, "The account of this sign-up is closed.")
 	}
 	if c.Upgrade {
 		return Welcome{Account: account, Upgraded: true}, nil
@@ -195,19 +218,39 @@ func (d *Desk) Step(ctx context.Context) (int, error) {
 	return len(list), nil
 }
 
+// What events of the payment service ask for.
+const (
+	actBought = iota + 1
+	actFollow
+	actRefused
+)
+
+var eventActs = map[string]int{
+	"checkout.session.completed": actBought, "checkout.session.async_payment_succeeded": actBought,
+	"customer.subscription.created": actFollow, "customer.subscription.updated": actFollow, "customer.subscription.deleted": actFollow,
+	"customer.subscription.paused": actFollow, "customer.subscription.resumed": actFollow,
+	"invoice.payment_failed": actFollow, "invoice.paid": actFollow, "invoice.payment_succeeded": actFollow, "customer.deleted": actFollow,
+	"v1.billing.meter.error_report_triggered": actRefused, "v1.billing.meter.no_meter_found": actRefused,
+}
+
+// acted is true for a kind of event that something is done about.
+func acted(kind string) bool { return eventActs[kind] > 0 }
+
 // deal does what an event asks for. No event is believed: it says only what to ask the payment service
 // about, so that forgeries, doubles and disorder change nothing.
 func (d *Desk) deal(ctx context.Context, e PaymentEvent) error {
 	switch e.Kind {
 	case CancelEvent:
 		return d.payments.CancelSubscription(ctx, e.Subscription)
-	case "checkout.session.completed", "checkout.session.async_payment_succeeded":
-		return d.bought(ctx, e)
-	case "customer.subscription.created", "customer.subscription.updated", "customer.subscription.deleted",
-		"customer.subscription.paused", "customer.subscription.resumed",
-		"invoice.payment_failed", "invoice.paid", "invoice.payment_succeeded", "customer.deleted":
+	case LookEvent:
 		return d.follow(ctx, e)
-	case "v1.billing.meter.error_report_triggered", "v1.billing.meter.no_meter_found":
+	}
+	switch eventActs[e.Kind] {
+	case actBought:
+		return d.bought(ctx, e)
+	case actFollow:
+		return d.follow(ctx, e)
+	case actRefused:
 		return d.refused(ctx, e)
 	}
 	return nil // acknowledged; not ours to act on
@@ -262,7 +305,7 @@ func (d *Desk) refused(ctx context.Context, e PaymentEvent) error {
 	d.problems()
 	d.log.Error("the payment service did not count some usage; see webreader billing reconcile", "event", e.ID, "kind", e.Kind, "problem", e.Problem, "reports", len(e.Rejected))
 	for _, id := range e.Rejected {
-		if err := d.outbox.GiveUp(ctx, id, "not counted by the payment service"); err != nil {
+		if err := d.outbox.GiveUp(ctx, id, "not counted by the payment service", givenUpFor); err != nil {
 			return err
 		}
 	}

@@ -340,7 +340,7 @@ func TestClosingAnAccountEndsItsSubscription(t *testing.T) {
 	})
 }
 
-func TestARejectedReportShowsAndIsNotSentForEver(t *testing.T) {
+func TestARejectedReportShowsAndIsTriedOnceADay(t *testing.T) {
 	onEach(t, func(t *till) {
 		account, _, _ := t.subscriber()
 		t.charge(account.ID, 2)
@@ -351,15 +351,39 @@ func TestARejectedReportShowsAndIsNotSentForEver(t *testing.T) {
 			}
 			return stripetest.Serve
 		})
-		t.export()
-		t.clock.advance(48 * time.Hour)
-		t.export()
-		if n := count(t.fake.Calls(), "POST /v1/billing/meter_events"); n != 1 || t.problems != 1 {
-			t.Errorf("sent %d times, %d problems", n, t.problems)
+		for range 100 { // 50 days
+			t.export()
+			t.clock.advance(12 * time.Hour)
+		}
+		if n := count(t.fake.Calls(), "POST /v1/billing/meter_events"); n < 20 || n > 35 || t.problems < n {
+			t.Errorf("sent %d times in 50 days, %d problems", n, t.problems)
 		}
 		if r := t.reconcile(); len(r.Differences) != 1 || r.Differences[0].GivenUp != 2 {
 			t.Errorf("differences %v", r.Differences)
 		}
+	})
+}
+
+// A wrong setting, or a clock that is far ahead, costs nobody anything once it is put right.
+func TestWhatWasRefusedIsReportedOnceTheCauseIsGone(t *testing.T) {
+	onEach(t, func(t *till) {
+		account, _, customer := t.subscriber()
+		t.fake.Now = func() time.Time { return t.clock.Now().Add(-3 * time.Hour) }
+		t.charge(account.ID, 2)
+		t.clock.advance(time.Hour)
+		t.export()
+		t.wantHeld(customer, 0)
+		if r := t.reconcile(); len(r.Differences) != 1 || t.problems != 1 {
+			t.Errorf("%d problems, differences %v", t.problems, r.Differences)
+		}
+		t.fake.Now = t.clock.Now
+		t.clock.advance(26 * time.Hour)
+		t.export()
+		t.wantHeld(customer, 2)
+		t.clock.advance(26 * time.Hour)
+		t.export()
+		t.wantHeld(customer, 2)
+		t.wantAgreement()
 	})
 }
 
@@ -380,6 +404,11 @@ func TestTheErrorReportOfTheMeterIsActedOn(t *testing.T) {
 		if r := t.reconcile(); t.problems != 1 || len(r.Differences) != 1 || r.Differences[0].GivenUp != 2 {
 			t.Errorf("%d problems, differences %v", t.problems, r.Differences)
 		}
+		t.clock.advance(26 * time.Hour) // the customer is there again
+		t.export()
+		t.clock.advance(time.Hour)
+		t.wantHeld(customer, 2)
+		t.wantAgreement()
 	})
 }
 

@@ -33,6 +33,9 @@ const (
 	doubtAfter = 23 * time.Hour              // from here on doubles might count: look first
 	summedIn   = time.Hour                   // by then the payment service has added up what arrived
 	tooLate    = 35*24*time.Hour - time.Hour // it takes nothing older than 35 days
+	// What was refused is tried again, as a wrong setting or clock is put right some day; after so long that
+	// it is looked for first.
+	givenUpFor = 25 * time.Hour
 )
 
 // NewExporter is an exporter. problems, which may be nil, is called for each report that an operator
@@ -87,7 +90,7 @@ func (e *Exporter) deal(ctx context.Context, r UsageReport) error {
 		notBefore = now.Add(-summedIn)
 	}
 	if now.Sub(r.Minute) > tooLate {
-		return e.giveUp(ctx, r, "older than 35 days: the payment service takes it no more; the house pays")
+		return e.giveUp(ctx, r, "older than 35 days: the payment service takes it no more; the house pays", 0)
 	}
 	return e.after(ctx, r, e.reporter.Report(ctx, r), notBefore)
 }
@@ -107,13 +110,14 @@ func (e *Exporter) after(ctx context.Context, r UsageReport, err error, notBefor
 		return e.outbox.Arrived(ctx, r.ID)
 	}
 	if final(err) {
-		return e.giveUp(ctx, r, err.Error())
+		return e.giveUp(ctx, r, err.Error(), givenUpFor)
 	}
 	return e.outbox.Again(ctx, r.ID, err.Error(), pause(r.Tries), notBefore)
 }
 
-// giveUp leaves r for the operator, unless an earlier try of it arrived after all.
-func (e *Exporter) giveUp(ctx context.Context, r UsageReport, problem string) error {
+// giveUp leaves r for the operator, unless an earlier try of it arrived after all. It is tried once more after
+// again; 0 is never.
+func (e *Exporter) giveUp(ctx context.Context, r UsageReport, problem string, again time.Duration) error {
 	if !r.FirstSent.IsZero() {
 		there, err := e.there(ctx, r)
 		if there {
@@ -123,7 +127,7 @@ func (e *Exporter) giveUp(ctx context.Context, r UsageReport, problem string) er
 			return e.outbox.Again(ctx, r.ID, err.Error(), pause(r.Tries), time.Time{})
 		}
 	}
-	if err := e.outbox.GiveUp(ctx, r.ID, problem); err != nil {
+	if err := e.outbox.GiveUp(ctx, r.ID, problem, again); err != nil {
 		return err
 	}
 	e.problems()

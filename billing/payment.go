@@ -15,6 +15,9 @@ type CheckoutOrder struct {
 	Anchor     time.Time // when the first full billing period begins
 	SuccessURL string    // {CHECKOUT_SESSION_ID} in it becomes the session's id
 	CancelURL  string
+	// Repeat is the same for orders that are repetitions of one: the payment service answers the first
+	// one's page. "" is never repeated.
+	Repeat string
 }
 
 // CheckoutPage is a page of the payment service that a customer is sent to.
@@ -65,6 +68,7 @@ var (
 	ErrNoSuchThing = errors.New("the payment service does not know it")
 	ErrUnfinished  = errors.New("the checkout is not finished")
 	ErrForged      = errors.New("the signature is wrong or too old")
+	ErrOther       = errors.New("the payment service knows this order's Repeat from another order, or works on it")
 	ErrDuplicate   = errors.New("the payment service has a report with this identifier")
 )
 
@@ -109,6 +113,9 @@ type PaymentEvent struct {
 	Problem  string // in the payment service's words, cut
 }
 
+// LookEvent is an event of our own: look how the subscription it names stands.
+const LookEvent = "house.look"
+
 // CancelEvent is an event of our own: end the subscription it names at the payment service.
 const CancelEvent = "house.cancel"
 
@@ -148,7 +155,8 @@ type Outbox interface {
 	// it is known that nothing sent before then arrived; zero leaves it.
 	Again(ctx context.Context, id, problem string, after time.Duration, notBefore time.Time) error
 	// GiveUp leaves a report that cannot arrive for the operator: it shows in every reconciliation.
-	GiveUp(ctx context.Context, id, problem string) error
+	// It is due once more after a while; 0 is never.
+	GiveUp(ctx context.Context, id, problem string, again time.Duration) error
 	// TakenBack says that the payment service cancelled the report; what was not credited of it is
 	// reported anew.
 	TakenBack(ctx context.Context, id string) error
@@ -197,6 +205,8 @@ const KeyTime = time.Hour
 
 // Customers keeps who pays, and by which subscription.
 type Customers interface {
+	// BeginCheckout writes a checkout down. One that is there already, as it was asked for again with an
+	// Idempotency-Key, stays; IdempotencyConflict when that was another one, or is finished.
 	BeginCheckout(ctx context.Context, c Checkout) error
 	// Checkout is one by its session; NotFound when there is none.
 	Checkout(ctx context.Context, session string) (Checkout, error)

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -67,13 +69,21 @@ func (s *sums) of(account string) (n int64) {
 // For any mix of outcomes, repetitions, crashes and concurrency: charged is what was delivered, no
 // account crosses its cap by one unit, and the payment service hears the same.
 func TestWhatIsChargedIsWhatWasDelivered(t *testing.T) {
-	for range 8 {
+	onEach(t, func(t *till) { chargeAtRandom(t, 42) })
+}
+
+// The same for as many random beginnings as WEBREADER_TORTURE says.
+func TestTortureOfTheLedger(t *testing.T) {
+	rounds, err := strconv.Atoi(os.Getenv("WEBREADER_TORTURE"))
+	if err != nil {
+		rounds = 2
+	}
+	for range rounds {
 		seed := rand.Uint64()
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			chargeAtRandom(newTill(t, "sqlite:"+filepath.Join(t.TempDir(), "t.db")), seed)
 		})
 	}
-	onEach(t, func(t *till) { chargeAtRandom(t, 42) })
 }
 
 func chargeAtRandom(t *till, seed uint64) {

@@ -169,11 +169,23 @@ func (s *Stripe) Checkout(ctx context.Context, o CheckoutOrder) (CheckoutPage, e
 	if o.Reference != "" {
 		params.ClientReferenceID = stripe.String(o.Reference)
 	}
+	if o.Repeat != "" {
+		params.SetIdempotencyKey(o.Repeat)
+	}
 	c, err := checkout.Client{B: s.backend, Key: s.config.Key}.New(params)
+	if otherOrder(err) {
+		return CheckoutPage{}, ErrOther
+	}
 	if err != nil {
 		return CheckoutPage{}, stripeError("make a checkout page", err)
 	}
 	return CheckoutPage{Session: c.ID, URL: c.URL, Expires: time.Unix(c.ExpiresAt, 0)}, nil
+}
+
+// otherOrder is true for the refusal of an idempotency key that named another request, or one that still runs.
+func otherOrder(err error) bool {
+	var answer *stripe.Error
+	return errors.As(err, &answer) && (answer.Type == stripe.ErrorTypeIdempotency || answer.HTTPStatusCode == http.StatusConflict)
 }
 
 // Completed asks Stripe about a checkout.
@@ -338,17 +350,25 @@ func (s *Stripe) Event(body []byte, signature string) (PaymentEvent, error) {
 	}
 	var e struct {
 		ID, Type string
-		Data     struct {
-			Object  stripeObject
-			Reason  stripeReason
-			Summary string `json:"developer_message_summary"`
-		}
+		Data     json.RawMessage
 	}
-	if err := json.Unmarshal(body, &e); err != nil || e.ID == "" || e.Type == "" || len(e.ID) > 100 {
+	if err := json.Unmarshal(body, &e); err != nil || e.ID == "" || e.Type == "" || len(e.ID) > 100 || strings.HasPrefix(e.Type, "house.") {
 		return PaymentEvent{}, errors.New("the event cannot be read")
 	}
-	event := PaymentEvent{ID: e.ID, Kind: e.Type, Problem: e.Data.Summary, Rejected: e.Data.Reason.identifiers()}
-	event.of(e.Data.Object)
+	event := PaymentEvent{ID: e.ID, Kind: e.Type}
+	if !acted(e.Type) {
+		return event, nil // whatever it looks like
+	}
+	var data struct {
+		Object  stripeObject
+		Reason  stripeReason
+		Summary string `json:"developer_message_summary"`
+	}
+	if err := json.Unmarshal(e.Data, &data); err != nil {
+		return PaymentEvent{}, errors.New("what the event is about cannot be read")
+	}
+	event.Problem, event.Rejected = data.Summary, data.Reason.identifiers()
+	event.of(data.Object)
 	return event, nil
 }
 

@@ -60,25 +60,25 @@ func onEach(t *testing.T, test func(till *till)) {
 	}
 }
 
-// template is a migrated database that each test's own is copied from.
-var template struct {
-	sync.Once
+// postgres is the one database of all tests: making one takes seconds, emptying it does not.
+var postgres struct {
+	sync.Mutex
 	name string
 }
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if template.name != "" {
-		if err := admin("DROP DATABASE " + template.name + " WITH (FORCE)"); err != nil {
+	if server := os.Getenv("WEBREADER_TEST_POSTGRES"); postgres.name != "" {
+		if err := admin(server, "DROP DATABASE "+postgres.name+" WITH (FORCE)"); err != nil {
 			panic(err)
 		}
 	}
 	os.Exit(code)
 }
 
-// admin runs one statement on the server that CI gives.
-func admin(statement string) error {
-	db, err := sql.Open("pgx", os.Getenv("WEBREADER_TEST_POSTGRES"))
+// admin runs one statement on the server that CI gives, or in one of its databases.
+func admin(server, statement string) error {
+	db, err := sql.Open("pgx", server)
 	if err != nil {
 		return err
 	}
@@ -96,26 +96,27 @@ func inDatabase(server, name string) string {
 	return u.String()
 }
 
+// emptied empties every table but those that say what was migrated, and what migrations put in.
+const emptied = `DO $$ BEGIN EXECUTE (SELECT 'TRUNCATE ' || string_agg(quote_ident(tablename), ', ') FROM pg_tables WHERE schemaname = 'public'
+	AND tablename NOT LIKE 'goose%' AND tablename NOT LIKE 'river%' AND tablename <> 'revisions'); END $$`
+
+// newPostgres is the tests' database, empty. It is one test's at a time.
 func newPostgres(t *testing.T, server string) string {
-	template.Do(func() {
-		template.name = "wr_billing_" + billing.NewID("template")
-		if err := admin("CREATE DATABASE " + template.name); err != nil {
+	postgres.Lock()
+	t.Cleanup(postgres.Unlock)
+	if postgres.name == "" {
+		name := "wr_billing_" + billing.NewID("test")
+		if err := admin(server, "CREATE DATABASE "+name); err != nil {
 			t.Fatal(err)
 		}
-		if err := must(store.Open(t.Context(), inDatabase(server, template.name), store.Options{}))(t).Close(); err != nil {
-			t.Fatal(err)
-		}
-	})
-	name := "wr_billing_" + billing.NewID("test")
-	if err := admin("CREATE DATABASE " + name + " TEMPLATE " + template.name); err != nil {
+		postgres.name = name
+		return inDatabase(server, name)
+	}
+	database := inDatabase(server, postgres.name)
+	if err := admin(database, emptied); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := admin("DROP DATABASE " + name + " WITH (FORCE)"); err != nil {
-			t.Error(err)
-		}
-	})
-	return inDatabase(server, name)
+	return database
 }
 
 func newTill(t *testing.T, database string) *till {
@@ -164,6 +165,7 @@ func (t *till) subscriber() (account billing.Account, sub, customer string) {
 	session, cookie := t.begin("")
 	sub, customer = t.fake.Pay(session)
 	welcome := must(t.desk.Finish(t.Context(), session, cookie))(t)
+	must(t.desk.Step(t.Context()))(t) // the look after linking
 	t.clock.advance(time.Minute)
 	return welcome.Account, sub, customer
 }

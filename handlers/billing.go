@@ -177,13 +177,29 @@ func (s *Server) beginCheckout(c echo.Context) error {
 	if err != nil {
 		return s.forBrowser(c, r, err)
 	}
+	again, err := idempotencyKey(c)
+	if err != nil {
+		return s.forBrowser(c, r, err)
+	}
 	page, cookie, err := s.desk.Begin(c.Request().Context(), billing.SignUp{
-		Plan: r.Plan, Name: r.Name, Account: account, Cookie: s.browserCookie(c), Base: s.base(c)})
+		Plan: r.Plan, Name: r.Name, Account: account, Cookie: s.browserCookie(c), Base: s.base(c), Again: again})
 	if err != nil {
 		return s.forBrowser(c, r, err)
 	}
 	c.SetCookie(s.newCookie(c, cookie))
 	return toPage(c, r, page)
+}
+
+// idempotencyKey is the request's Idempotency-Key, "" without one.
+func idempotencyKey(c echo.Context) (string, error) {
+	keys := c.Request().Header.Values("Idempotency-Key")
+	if len(keys) == 0 {
+		return "", nil
+	}
+	if len(keys) > 1 || keys[0] == "" || len(keys[0]) > 255 {
+		return "", invalid([]fault.Field{{Name: "Idempotency-Key", Detail: "must be one header of 1 to 255 characters"}})
+	}
+	return keys[0], nil
 }
 
 // cookieName is the sign-up's cookie: with the prefix that keeps other hosts from setting it where the
@@ -204,7 +220,7 @@ func (s *Server) browserCookie(c echo.Context) string {
 }
 
 // cookieTime is how many seconds a sign-up's cookie lasts: as long as the sign-up is remembered.
-const cookieTime = 48 * 3600
+const cookieTime = 5 * 24 * 3600
 
 func (s *Server) newCookie(c echo.Context, value string) *http.Cookie {
 	return &http.Cookie{Name: s.cookieName(c), Value: value, Path: "/", MaxAge: cookieTime, HttpOnly: true,

@@ -5,6 +5,7 @@ package stripetest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -54,6 +55,7 @@ type Fake struct {
 	events   map[string]*event // by identifier, for as long as it drops doubles
 	counted  []*event
 	sessions map[string]*session
+	repeats  map[string]string // the sessions by idempotency key
 	subs     map[string]map[string]any
 	next     int
 }
@@ -74,7 +76,7 @@ type session struct {
 
 // New starts a fake.
 func New(t testing.TB) *Fake {
-	f := &Fake{t: t, Now: time.Now, events: map[string]*event{}, sessions: map[string]*session{}, subs: map[string]map[string]any{}}
+	f := &Fake{t: t, Now: time.Now, events: map[string]*event{}, sessions: map[string]*session{}, repeats: map[string]string{}, subs: map[string]map[string]any{}}
 	f.Server = httptest.NewServer(http.HandlerFunc(f.serve))
 	t.Cleanup(f.Close)
 	return f
@@ -264,8 +266,17 @@ func (f *Fake) newSession(w http.ResponseWriter, r *http.Request) {
 	for name, values := range r.PostForm {
 		s.params[name] = values[0]
 	}
-	id := f.id("cs_test")
-	f.sessions[id] = s
+	key := r.Header.Get("Idempotency-Key")
+	id := f.repeats[key]
+	if first := f.sessions[id]; first != nil && !maps.Equal(first.params, s.params) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprint(w, `{"error":{"type":"idempotency_error","message":"Keys for idempotent requests can only be used with the same parameters they were first used with."}}`)
+		return
+	} else if first == nil {
+		id = f.id("cs_test")
+		f.sessions[id], f.repeats[key] = s, id
+	}
 	answer(w, map[string]any{"id": id, "object": "checkout.session", "url": f.URL + "/pay/" + id, "expires_at": f.Now().Add(24 * time.Hour).Unix(), "status": "open"})
 }
 

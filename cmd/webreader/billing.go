@@ -193,7 +193,7 @@ func (t teller) Tell(ctx context.Context, a billing.Account, crossed billing.Thr
 	if err != nil {
 		return 0
 	}
-	result := t.sender.Send(ctx, a.WebhookURL, crossed.Event, body, a.WebhookSecret)
+	result := t.sender.Send(ctx, a.WebhookURL, crossed.Event, body, a.SigningSecrets()...)
 	if result.Delivered() {
 		return 0
 	}

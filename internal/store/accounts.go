@@ -18,15 +18,24 @@ import (
 
 var _ billing.Accounts = (*Store)(nil)
 
-const accountColumns = `id, name, status, status_reason, plan, spending_cap, webhook_url, webhook_secret,
-	created_at, suspended_at, closed_at`
+func (s *Store) accountColumns() string {
+	return "id, name, status, status_reason, plan, spending_cap, webhook_url, " + s.signingSecrets() + ", created_at, suspended_at, closed_at"
+}
+
+// signingSecrets are the secrets that sign an account's webhooks, with a blank between: the new one, and for a
+// while the one before.
+func (s *Store) signingSecrets() string {
+	return "webhook_secret || CASE WHEN old_webhook_secret_until > " + s.nowSQL() + " THEN ' ' || old_webhook_secret ELSE '' END"
+}
 
 func scanAccount(row interface{ Scan(...any) error }) (billing.Account, error) {
 	var a billing.Account
 	var limit, suspendedAt, closedAt sql.NullInt64
 	var created int64
-	err := row.Scan(&a.ID, &a.Name, &a.Status, &a.Reason, &a.Plan, &limit, &a.WebhookURL, &a.WebhookSecret,
+	var secrets string
+	err := row.Scan(&a.ID, &a.Name, &a.Status, &a.Reason, &a.Plan, &limit, &a.WebhookURL, &secrets,
 		&created, &suspendedAt, &closedAt)
+	a.WebhookSecret, a.OldWebhookSecret, _ = strings.Cut(secrets, " ")
 	a.SpendingCap, a.CreatedAt = pointer(limit), timeOf(created)
 	a.SuspendedAt, a.ClosedAt = timeOrZero(suspendedAt), timeOrZero(closedAt)
 	return a, err
@@ -86,7 +95,7 @@ func badField(name, detail string) error {
 
 // Account is one account, by id or by name. Closed accounts are found by id only.
 func (s *Store) Account(ctx context.Context, idOrName string) (billing.Account, error) {
-	a, err := scanAccount(s.ro.QueryRowContext(ctx, `SELECT `+accountColumns+` FROM accounts
+	a, err := scanAccount(s.ro.QueryRowContext(ctx, `SELECT `+s.accountColumns()+` FROM accounts
 		WHERE id = $1 OR (name = $1 AND status <> 'closed') ORDER BY CASE WHEN id = $1 THEN 0 ELSE 1 END LIMIT 1`, idOrName))
 	if errors.Is(err, sql.ErrNoRows) {
 		return billing.Account{}, fault.New(fault.NotFound, fmt.Sprintf("There is no account %q.", cut(idOrName, 200)))
@@ -97,7 +106,7 @@ func (s *Store) Account(ctx context.Context, idOrName string) (billing.Account, 
 // ListAccounts is a page of accounts, oldest first.
 func (s *Store) ListAccounts(ctx context.Context, after string, limit int) ([]billing.Account, error) {
 	var list []billing.Account
-	err := query(ctx, s.ro, `SELECT `+accountColumns+` FROM accounts WHERE $1 = '' OR (created_at, id) >
+	err := query(ctx, s.ro, `SELECT `+s.accountColumns()+` FROM accounts WHERE $1 = '' OR (created_at, id) >
 		(SELECT b.created_at, b.id FROM accounts b WHERE b.id = $1) ORDER BY created_at, id LIMIT $2`, args{after, limit},
 		func(row *sql.Rows) error {
 			a, err := scanAccount(row)
@@ -171,10 +180,11 @@ func (s *Store) update(ctx context.Context, id, set string, a args) error {
 	return nil
 }
 
-// RotateWebhookSecret gives the account a new secret.
+// RotateWebhookSecret gives the account a new secret. See billing.Accounts.
 func (s *Store) RotateWebhookSecret(ctx context.Context, id string) (billing.Account, error) {
 	var a args
-	if err := s.update(ctx, id, "webhook_secret = "+a.place(newWebhookSecret()), a); err != nil {
+	until := fmt.Sprintf("%s + %d", s.nowSQL(), billing.SecretGrace.Milliseconds())
+	if err := s.update(ctx, id, "old_webhook_secret = webhook_secret, old_webhook_secret_until = "+until+", webhook_secret = "+a.place(newWebhookSecret()), a); err != nil {
 		return billing.Account{}, err
 	}
 	return s.Account(ctx, id)
@@ -192,6 +202,16 @@ func (s *Store) Resume(ctx context.Context, id string) error {
 	return s.update(ctx, id, "status = 'active', suspended_at = NULL, status_reason = ''", nil)
 }
 
+// eraseCheckouts forgets the sign-ups of an account. One that is not paid yet stays, without its name: when it is
+// paid after all, its subscription must be ended.
+func eraseCheckouts(ctx context.Context, tx *sql.Tx, account string) error {
+	if _, err := tx.ExecContext(ctx, "DELETE FROM checkouts WHERE account = $1 AND done_at IS NOT NULL", account); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, "UPDATE checkouts SET name = '' WHERE account = $1", account)
+	return err
+}
+
 // CloseAccount ends an account for good: its keys are revoked; its name, webhook and keys for
 // fingerprints are erased, and with them whatever was sealed or fingerprinted. The ledger stays.
 func (s *Store) CloseAccount(ctx context.Context, id string) error {
@@ -201,7 +221,7 @@ func (s *Store) CloseAccount(ctx context.Context, id string) error {
 			return err
 		}
 		changed, err := affected(ctx, tx, `UPDATE accounts SET status = 'closed', closed_at = $1, name = '', status_reason = '',
-			webhook_url = '', webhook_secret = '', fingerprint_key = $2 WHERE id = $3 AND status <> 'closed'`, now, []byte{}, id)
+			webhook_url = '', webhook_secret = '', old_webhook_secret = '', fingerprint_key = $2 WHERE id = $3 AND status <> 'closed'`, now, []byte{}, id)
 		if err != nil {
 			return fmt.Errorf("close the account: %w", err)
 		}
@@ -214,7 +234,7 @@ func (s *Store) CloseAccount(ctx context.Context, id string) error {
 		if err := endOthers(ctx, tx, now, now, id, ""); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, "DELETE FROM checkouts WHERE account = $1", id); err != nil {
+		if err := eraseCheckouts(ctx, tx, id); err != nil {
 			return fmt.Errorf("erase the sign-up: %w", err)
 		}
 		if err := eraseWatches(ctx, tx, id); err != nil {

@@ -49,7 +49,7 @@ func (s *Store) creditReports(ctx context.Context, tx *sql.Tx, account string, u
 	}
 	var list []report
 	err := query(ctx, tx, `SELECT id, units, minute, CASE WHEN state = 'arrived' THEN 1 ELSE 0 END FROM reports WHERE account = $1 AND
-		(state = 'arrived' AND sent_at > $2 OR state = 'waiting' AND sent_at IS NULL) ORDER BY minute DESC`, args{account, now - creditTime}, func(row *sql.Rows) error {
+		(state = 'arrived' AND sent_at > $2 OR state = 'waiting' AND sent_at IS NULL) ORDER BY minute DESC`+s.forUpdate(), args{account, now - creditTime}, func(row *sql.Rows) error {
 		var r report
 		err := row.Scan(&r.id, &r.units, &r.minute, &r.sent)
 		list = append(list, r)
@@ -79,7 +79,7 @@ func (s *Store) creditReports(ctx context.Context, tx *sql.Tx, account string, u
 		left -= n
 	}
 	if left > 0 {
-		return badField("units", fmt.Sprintf("only %d units were reported to Stripe in the last 23 hours, and it gives nothing older back; credit at most that many, and the rest as a credit note in Stripe's dashboard", units-left))
+		return badField("units", fmt.Sprintf("only %d units were reported to Stripe in the last 23 hours, and it gives nothing older back; credit at most that many, and the rest as a credit note in Stripe's dashboard. What was used in the last quarter of an hour is not reported yet: wait for it", units-left))
 	}
 	return nil
 }

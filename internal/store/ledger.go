@@ -227,7 +227,7 @@ func insertReads(ctx context.Context, tx *sql.Tx, now int64, endings []*ending, 
 			started = h.heldAt
 		}
 		return []any{e.hold.ID, e.hold.Account, e.hold.Key, e.hold.Operation, e.hold.Job, e.hold.Kind,
-			string(e.outcome), cut(reason, 80), cut(e.host, 255), started, now}
+			string(e.outcome), cut(reason, 80), cut(e.host, 255), started, inMonth(now, found[e.hold.ID].month)}
 	})
 	_, err := tx.ExecContext(ctx, `INSERT INTO reads (id, account, api_key, operation, job, kind, outcome, reason,
 		url_host, started_at, ended_at) VALUES `+values+` ON CONFLICT (id) DO NOTHING`, a...)
@@ -246,7 +246,8 @@ func insertDebits(ctx context.Context, tx *sql.Tx, now int64, debits []*ending, 
 	}
 	var a args
 	values := rows(&a, debits, func(e *ending) []any {
-		return []any{e.hold.Account, e.hold.Operation, e.hold.ID, e.hold.Receipt, e.units, found[e.hold.ID].month, now}
+		h := found[e.hold.ID]
+		return []any{e.hold.Account, e.hold.Operation, e.hold.ID, e.hold.Receipt, e.units, h.month, inMonth(now, h.month)}
 	})
 	var charged []*ending
 	err := query(ctx, tx, `INSERT INTO debits (account, operation, read_id, receipt, amount, month, debited_at) VALUES `+
@@ -260,9 +261,21 @@ func insertDebits(ctx context.Context, tx *sql.Tx, now int64, debits []*ending, 
 		return nil, err
 	}
 	var out args
-	values = rows(&out, charged, func(e *ending) []any { return []any{e.hold.ID, e.hold.Account, e.units, now} })
+	values = rows(&out, charged, func(e *ending) []any {
+		return []any{e.hold.ID, e.hold.Account, e.units, inMonth(now, found[e.hold.ID].month)}
+	})
 	_, err = tx.ExecContext(ctx, "INSERT INTO outbox (read_id, account, units, debited_at) VALUES "+values, out...)
 	return charged, err
+}
+
+// inMonth is now, or the end of the month when that is over: what was held in a month is that month's, in its
+// cap, its receipts and its reports alike.
+func inMonth(now int64, month string) int64 {
+	begun, err := time.Parse("2006-01", month)
+	if err != nil { // no hold, no month
+		return now
+	}
+	return min(now, billing.Month(begun).To.UnixMilli()-1)
 }
 
 // changeUsage adds changes to usage_months, row by row in one order, so that replicas do not wait for

@@ -20,10 +20,16 @@ func (s *Store) BeginCheckout(ctx context.Context, c billing.Checkout) error {
 	if c.Upgrade {
 		upgrade = 1
 	}
-	_, err := s.db.ExecContext(ctx, `INSERT INTO checkouts (id, cookie_hash, account, name, plan, upgrade, api_key, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, '', $7)`, c.Session, c.Cookie, c.Account, cut(c.Name, 200), c.Plan, upgrade, c.Expires.UnixMilli())
+	written, err := affected(ctx, s.db, `INSERT INTO checkouts (id, cookie_hash, account, name, plan, upgrade, api_key, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, '', $7) ON CONFLICT (id) DO UPDATE SET cookie_hash = excluded.cookie_hash
+		WHERE checkouts.account = excluded.account AND checkouts.name = excluded.name AND checkouts.plan = excluded.plan AND checkouts.done_at IS NULL
+		AND (checkouts.upgrade = 1 OR checkouts.cookie_hash = excluded.cookie_hash)`,
+		c.Session, c.Cookie, c.Account, cut(c.Name, 200), c.Plan, upgrade, c.Expires.UnixMilli())
 	if err != nil {
 		return fmt.Errorf("write the checkout down: %w", err)
+	}
+	if written == 0 {
+		return conflict("was used for another sign-up, or for one that is finished. Use a new key for a new one.")
 	}
 	return nil
 }
@@ -75,6 +81,11 @@ func (s *Store) Subscribe(ctx context.Context, session string, sub billing.Subsc
 			}
 		}
 		if err := s.link(ctx, tx, now, id, c.Plan, sub); err != nil {
+			return err
+		}
+		// What happened to the subscription before it was linked was nobody's: look at it once more.
+		look := billing.PaymentEvent{ID: billing.NewID("evt"), Kind: billing.LookEvent, Subscription: sub.ID}
+		if err := insertEvent(ctx, tx, look, now, now); err != nil {
 			return err
 		}
 		_, err = tx.ExecContext(ctx, "UPDATE checkouts SET account = $1, done_at = $2 WHERE id = $3", id, now, session)

@@ -94,7 +94,8 @@ func (s *Store) gather(ctx context.Context, tx *sql.Tx, g gathering) error {
 // no report for.
 func (s *Store) insertReport(ctx context.Context, tx *sql.Tx, r billing.UsageReport, from, now int64) error {
 	taken := map[int64]bool{}
-	err := query(ctx, tx, "SELECT minute FROM reports WHERE customer = $1 AND minute >= $2", args{r.Customer, from}, func(row *sql.Rows) error {
+	month := billing.Month(timeOf(from))
+	err := query(ctx, tx, "SELECT minute FROM reports WHERE customer = $1 AND minute >= $2 AND minute < $3", args{r.Customer, month.From.UnixMilli(), month.To.UnixMilli()}, func(row *sql.Rows) error {
 		var at int64
 		err := row.Scan(&at)
 		taken[at] = true
@@ -103,13 +104,26 @@ func (s *Store) insertReport(ctx context.Context, tx *sql.Tx, r billing.UsageRep
 	if err != nil {
 		return err
 	}
-	at := from
-	for taken[at] {
-		at += minute
-	}
+	at := freeMinute(taken, from)
 	_, err = tx.ExecContext(ctx, `INSERT INTO reports (id, account, customer, units, minute, state, due_at)
 		VALUES ($1, $2, $3, $4, $5, 'waiting', $6)`, r.ID, r.Account, r.Customer, r.Units, at, now)
 	return err
+}
+
+// freeMinute is the first minute from the given one on that is not taken. At the month's end it turns back: what
+// was used in a month is billed in that month.
+func freeMinute(taken map[int64]bool, from int64) int64 {
+	end, at := billing.Month(timeOf(from)).To.UnixMilli(), from
+	for taken[at] && at < end {
+		at += minute
+	}
+	if at < end {
+		return at
+	}
+	for at = from; taken[at]; {
+		at -= minute
+	}
+	return at
 }
 
 // Claim takes reports that are due. See billing.Outbox.
@@ -127,7 +141,7 @@ func (s *Store) Claim(ctx context.Context, limit int) ([]billing.UsageReport, er
 		}
 		var ids args
 		err = query(ctx, tx, `SELECT id, account, customer, units, minute, state, tries, sent_at FROM reports
-			WHERE state IN ('waiting', 'cancelling') AND due_at <= $1 ORDER BY due_at, id LIMIT $2`+skip, args{now, limit}, func(row *sql.Rows) error {
+			WHERE state IN ('waiting', 'cancelling', 'given_up') AND due_at <= $1 ORDER BY due_at, id LIMIT $2`+skip, args{now, limit}, func(row *sql.Rows) error {
 			var r billing.UsageReport
 			var at int64
 			var state string
@@ -171,13 +185,17 @@ func (s *Store) Arrived(ctx context.Context, id string) error {
 // Again puts a report off. See billing.Outbox.
 func (s *Store) Again(ctx context.Context, id, problem string, after time.Duration, notBefore time.Time) error {
 	_, err := s.db.ExecContext(ctx, `UPDATE reports SET due_at = `+s.nowSQL()+` + $1, problem = $2, sent_at = COALESCE($3, sent_at)
-		WHERE id = $4 AND state IN ('waiting', 'cancelling')`, after.Milliseconds(), cut(problem, 300), millis(notBefore), id)
+		WHERE id = $4 AND state IN ('waiting', 'cancelling', 'given_up')`, after.Milliseconds(), cut(problem, 300), millis(notBefore), id)
 	return err
 }
 
 // GiveUp leaves a report for the operator. See billing.Outbox.
-func (s *Store) GiveUp(ctx context.Context, id, problem string) error {
-	_, err := s.db.ExecContext(ctx, `UPDATE reports SET state = 'given_up', problem = $1 WHERE id = $2 AND state IN ('waiting', 'arrived')`,
+func (s *Store) GiveUp(ctx context.Context, id, problem string, again time.Duration) error {
+	due := "9223372036854775807" // never
+	if again > 0 {
+		due = fmt.Sprintf("%s + %d", s.nowSQL(), again.Milliseconds())
+	}
+	_, err := s.db.ExecContext(ctx, `UPDATE reports SET state = 'given_up', problem = $1, due_at = `+due+` WHERE id = $2 AND state IN ('waiting', 'arrived', 'given_up')`,
 		cut(problem, 300), id)
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/webreaderapi/webreader/billing"
@@ -132,9 +133,10 @@ const deliveryLease = 60_000
 
 // due is a delivery that is to be tried now.
 type due struct {
-	id, url, body, secret string
-	attempts              int64
-	age                   time.Duration
+	id, url, body string
+	secrets       []string // the newest first
+	attempts      int64
+	age           time.Duration
 }
 
 // claimDeliveries takes deliveries whose time has come.
@@ -152,11 +154,13 @@ func (s *Store) claimDeliveries(ctx context.Context, limit int) ([]due, error) {
 		}
 		a := args{now, limit}
 		var ids []string
-		err = query(ctx, tx, `SELECT d.id, d.url, d.body, a.webhook_secret, d.attempts, d.created_at FROM deliveries d JOIN accounts a ON a.id = d.account
+		err = query(ctx, tx, `SELECT d.id, d.url, d.body, `+s.signingSecrets()+`, d.attempts, d.created_at FROM deliveries d JOIN accounts a ON a.id = d.account
 			WHERE d.state = 0 AND d.next_at <= $1 ORDER BY d.next_at LIMIT $2`+lock, a, func(row *sql.Rows) error {
 			var d due
+			var secrets string
 			var created int64
-			err := row.Scan(&d.id, &d.url, &d.body, &d.secret, &d.attempts, &created)
+			err := row.Scan(&d.id, &d.url, &d.body, &secrets, &d.attempts, &created)
+			d.secrets = strings.Fields(secrets)
 			d.age = span(now - created)
 			list, ids = append(list, d), append(ids, d.id)
 			return err
@@ -186,7 +190,7 @@ func (s *Store) DeliverEvents(ctx context.Context, sender Sender) (int, error) {
 	done := make(chan struct{})
 	for i, d := range list {
 		go func() {
-			results[i] = sender.Send(ctx, d.url, d.id, []byte(d.body), d.secret)
+			results[i] = sender.Send(ctx, d.url, d.id, []byte(d.body), d.secrets...)
 			done <- struct{}{}
 		}()
 	}
