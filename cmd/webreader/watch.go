@@ -172,8 +172,10 @@ func (d *grantDesk) prepare(ctx context.Context, sites []watch.Site) error {
 	if !reflect.DeepEqual(before, sites) {
 		edit.Sites = sites
 	}
-	d.watch, err = d.db.ChangeWatch(ctx, account.ID, known[0].ID, key, edit, next)
-	return err
+	if d.watch, err = d.db.ChangeWatch(ctx, account.ID, known[0].ID, key, edit, next); err != nil {
+		return err
+	}
+	return d.db.FreeVisits(ctx, d.watch.ID)
 }
 
 func (d *grantDesk) newKey(ctx context.Context, account string) (string, error) {
@@ -221,7 +223,7 @@ func (d *grantDesk) round(ctx context.Context) error {
 		}
 		if next, err := book.Next(ctx); err == nil && !told && time.Until(next) > time.Minute && d.runner.Busy() == 0 {
 			told = true
-			d.say("webreader: the window is closed; going on at %s", next.Local().Format(time.DateTime))
+			d.say("webreader: %s; going on at %s", d.waiting(), next.Local().Format(time.DateTime))
 		}
 		select {
 		case <-ctx.Done():
@@ -229,6 +231,14 @@ func (d *grantDesk) round(ctx context.Context) error {
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
+}
+
+// waiting says why nothing is done for more than a moment.
+func (d *grantDesk) waiting() string {
+	if !d.profile.Schedule.Window.Open(time.Now()) {
+		return "the window is closed"
+	}
+	return "the sites that are left asked for a pause"
 }
 
 // rounds makes rounds by the schedule until it is interrupted.

@@ -104,4 +104,50 @@ func leavesFromTheCountry(t *testing.T) {
 	}
 }
 
+// A watch leaves by its country's exit with all it asks for, sitemaps included; where the exit is down, nothing
+// leaves.
+func TestAWatchFromACountry(t *testing.T) {
+	t.Parallel()
+	dutch := newExit(t)
+	down := httptest.NewServer(nil)
+	down.Close()
+	s := newServer(t, "webreaderapi", "WEBREADER_EGRESS=nl="+dutch.URL+",hu="+down.URL)
+	s.Handle("a.test", "/", &town{host: "a.test", calls: []string{"/subsidie-1"}})
+	s.Robots("a.test", "Sitemap: http://a.test/map.xml\n")
+	s.Handle("a.test", "/map.xml", origintest.Body("application/xml", `<urlset><url><loc>http://a.test/subsidie-2</loc></url></urlset>`))
+	round := func(country string) (skipped []struct{ Host, Reason string }) {
+		var made watchShown
+		s.send(s.key, "POST", "/watches", "application/json", `{"sites":[{"start_urls":["http://a.test/subsidies"],"sitemap":true,"topics":["subsidie"]}],"schedule":{"cron":"0 6 1 1 *"},"country":"`+country+`"}`, &made)
+		s.send(s.key, "POST", "/watches/"+made.ID+"/rounds", "", "", nil)
+		s.endOfRound(made.ID, 1)
+		var list struct {
+			Rounds []struct {
+				Skipped []struct{ Host, Reason string }
+			}
+		}
+		s.send(s.key, "GET", "/watches/"+made.ID+"/rounds", "", "", &list)
+		return list.Rounds[0].Skipped
+	}
+	if skipped := round("hu"); len(skipped) != 1 || skipped[0].Reason != "target_unreachable" {
+		t.Errorf("with the exit down: %+v", skipped)
+	}
+	if urls := s.URLs(); len(urls) > 0 {
+		t.Errorf("with the exit down, %q left from elsewhere", urls)
+	}
+	if skipped := round("NL"); len(skipped) != 0 {
+		t.Errorf("skipped %+v", skipped)
+	}
+	if urls := s.URLs(); len(urls) != 5 || len(dutch.seen()) == 0 {
+		t.Errorf("asked for %q by %q", urls, dutch.seen())
+	}
+	if n := len(dutch.seen()); n > 5 || n < 1 {
+		t.Errorf("the exit was asked %d times", n)
+	}
+	dutch.Close()
+	s.Reset()
+	if round("nl"); len(s.URLs()) != 0 {
+		t.Errorf("with the exit gone: %q", s.URLs())
+	}
+}
+
 func jsonOf(text string, to any) error { return json.Unmarshal([]byte(text), to) }

@@ -136,6 +136,16 @@ func (s watchBook) Claim(ctx context.Context) (*watch.Claim, error) {
 	}
 }
 
+// FreeVisits makes all visits of a watch's rounds be taken up at once: for the only process on a database,
+// which knows that whoever had taken some is gone.
+func (s *Store) FreeVisits(ctx context.Context, watch string) error {
+	_, err := s.db.ExecContext(ctx, "UPDATE watch_visits SET not_before = 0, lease = lease + 1 WHERE watch = $1 AND done = 0", watch)
+	if err != nil {
+		return fmt.Errorf("free the visits: %w", err)
+	}
+	return nil
+}
+
 // tryClaimVisit is nil when there is nothing; gone when it found a visit of a site that was forgotten,
 // which is over then.
 func (s watchBook) tryClaimVisit(ctx context.Context, tx *sql.Tx) (_ *watch.Claim, gone bool, _ error) {
