@@ -64,6 +64,10 @@ train-extract: ## Make the extractor's weights anew from the page sets in SHARED
 torture: ## Kill and restart rounds, 50 instead of CI's 5
 	WEBREADER_TORTURE=50 go test -count=1 -timeout 60m -run Torture $(PKG)
 
+.PHONY: race
+race: ## The race detector everywhere, also where CI leaves it out; for a quiet hour
+	go test -race -count=1 -timeout 60m $(PKG)
+
 .PHONY: vuln
 vuln: ## Look for known vulnerabilities, offline (docs/vulnerabilities.md has what is accepted)
 	bash .ci/vuln
