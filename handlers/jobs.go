@@ -164,11 +164,12 @@ func (a api) GetJobResults(ctx context.Context, r openapi.GetJobResultsRequestOb
 			return nil, err
 		}
 	}
-	list, err := a.jobs.Results(ctx, q)
-	if err != nil {
+	// The job is read before its results: when it was over then, there are no more than these.
+	if q.Job, err = a.jobs.Job(ctx, q.Job.Account, q.Job.ID); err != nil {
 		return nil, err
 	}
-	if q.Job, err = a.jobs.Job(ctx, q.Job.Account, q.Job.ID); err != nil {
+	list, err := a.jobs.Results(ctx, q)
+	if err != nil {
 		return nil, err
 	}
 	return listOf(list, q, callOf(ctx).base), nil

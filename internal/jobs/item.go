@@ -39,7 +39,7 @@ func (r *Runner) one(ctx, outer context.Context, item Item) Finish {
 	t := &task{Runner: r, item: item}
 	t.finish = Finish{Item: item, Fate: Ended, Failing: item.Failing}
 	var err error
-	if t.work, err = r.works.get(ctx, r.c.Store, item.Job); err != nil {
+	if t.work, err = r.works.get(ctx, r.c.Store, item); err != nil {
 		return t.again(0, true)
 	}
 	if t.target, err = policy.ParseTarget(item.URL); err != nil {

@@ -197,6 +197,9 @@ type Finish struct {
 	Stop string
 	// Final is the URL that the page had in the end, for the event.
 	Final string
+	// Kept, when given, is told once the item has ended and what it found is queued. It is not where
+	// nothing was written, because another claim has taken the item over or its hold has lapsed.
+	Kept func()
 }
 
 // The counters beside the outcomes of reads.

@@ -138,16 +138,14 @@ func (r *Runner) read(ctx context.Context, item Item) {
 	reading, cancel := context.WithTimeout(ctx, max(left-min(margin, left/4), time.Millisecond))
 	defer cancel()
 	f := r.one(reading, ctx, item)
+	// Links that were not queued after all are offered again by the next read of the item.
+	f.Kept = func() { r.seen.add(item.Job, f.Found) }
 	writing, done := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
 	defer done()
 	if err := r.c.Store.FinishItem(writing, f); err != nil {
 		r.c.Log.Error("a URL of a job was read and could not be written; it is read again", "job", item.Job, "error", err.Error())
 		return
 	}
-	if f.ScopeHost != "" {
-		r.works.forget(item.Job)
-	}
-	r.seen.add(item.Job, f.Found)
 }
 
 // works keeps the constants of jobs that are being read.
@@ -158,7 +156,13 @@ type works struct {
 
 const mostWorks = 500
 
-func (w *works) get(ctx context.Context, s Store, job string) (Work, error) {
+// get is the item's job. A start page's read may change the job's host, here or in another replica: only
+// what comes after it is kept.
+func (w *works) get(ctx context.Context, s Store, item Item) (Work, error) {
+	job := item.Job
+	if item.Kind == Start {
+		return s.Work(ctx, job)
+	}
 	w.mu.Lock()
 	work, ok := w.by[job]
 	w.mu.Unlock()
@@ -176,12 +180,6 @@ func (w *works) get(ctx context.Context, s Store, job string) (Work, error) {
 	}
 	w.by[job] = work
 	return work, nil
-}
-
-func (w *works) forget(job string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.by, job)
 }
 
 // seen remembers, as far as it has room, what was queued for which job, so that the links that all pages

@@ -55,7 +55,7 @@ func (s *Store) FinishItem(ctx context.Context, f jobs.Finish) error {
 func (s *Store) flushFinishes(ctx context.Context, items []*jobs.Finish) error {
 	var f *finishing
 	err := s.tx(ctx, func(tx *sql.Tx) (err error) {
-		f = &finishing{items: slices.Clone(items), mine: map[*jobs.Finish]bool{}, rows: map[string]*jobRow{}, wake: map[string]bool{}}
+		f = &finishing{items: copies(items), mine: map[*jobs.Finish]bool{}, rows: map[string]*jobRow{}, wake: map[string]bool{}}
 		slices.SortFunc(f.items, func(a, b *jobs.Finish) int { return strings.Compare(a.Item.Pace, b.Item.Pace) })
 		return s.finish(ctx, tx, f)
 	})
@@ -69,11 +69,27 @@ func (s *Store) flushFinishes(ctx context.Context, items []*jobs.Finish) error {
 			s.queues.end(t.held)
 		}
 	}
+	for _, item := range f.items {
+		if f.mine[item] && item.Fate == jobs.Ended && item.Kept != nil {
+			item.Kept()
+		}
+	}
 	for id := range f.wake {
 		s.resultNews.tell(id)
 	}
 	s.jobNews.tell()
 	return nil
+}
+
+// copies are items that a transaction may change, and the next try finds as they were.
+func copies(items []*jobs.Finish) []*jobs.Finish {
+	list := make([]*jobs.Finish, len(items))
+	for i, item := range items {
+		c := *item
+		c.Found = slices.Clip(c.Found)
+		list[i] = &c
+	}
+	return list
 }
 
 func (s *Store) finish(ctx context.Context, tx *sql.Tx, f *finishing) (err error) {

@@ -124,9 +124,20 @@ func TestWhatADeadReaderHeldIsReadAgain(t *testing.T) {
 		if len(dead) != 1 || len(again) != 1 || dead[0].ID() != again[0].ID() {
 			t.Fatalf("claimed %+v, then %+v", dead, again)
 		}
-		noError(t, s.FinishItem(t.Context(), delivery(t, s, dead[0], account, key))) // it was not dead after all, but late
+		kept := 0
+		late := delivery(t, s, dead[0], account, key)
+		late.Found, late.Kept = []jobs.Found{page("a.example", "/2")}, func() { kept++ }
+		noError(t, s.FinishItem(t.Context(), late)) // it was not dead after all, but late
+		if n := number(t, s, "SELECT COUNT(*) FROM frontier"); n != 1 || kept != 0 {
+			t.Errorf("%d URLs wait after a late read; it was told %d times that they are kept", n, kept)
+		}
 		wantLedger(t, s, account, 0, 0)
-		noError(t, s.FinishItem(t.Context(), delivery(t, s, again[0], account, key)))
+		last := delivery(t, s, again[0], account, key)
+		last.Kept = func() { kept++ }
+		noError(t, s.FinishItem(t.Context(), last))
+		if kept != 1 {
+			t.Errorf("it was told %d times that what was found is kept", kept)
+		}
 		wantLedger(t, s, account, 1, 1)
 		if j := must[jobs.Job](t)(s.Job(t.Context(), account.ID, spec.ID)); j.Status != jobs.Completed || j.Counts.Delivered != 1 {
 			t.Fatalf("ended as %+v", j)
