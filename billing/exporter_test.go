@@ -330,7 +330,7 @@ func TestACreditTakesBackWhatWasReported(t *testing.T) {
 		t.clock.advance(2 * time.Hour)
 		t.wantAgreement()
 		totals := must(t.store.Totals(t.Context(), account.ID, billing.Month(t.clock.Now())))(t)
-		if totals.Units != 10 || totals.Credited != 4 || totals.Left != 50000-6 {
+		if totals.Units != 10 || totals.Credited != 4 || totals.Left != 50000-6 || totals.AllowanceLeft != 1000-6 {
 			t.Errorf("totals %+v", totals)
 		}
 		t.clock.advance(24 * time.Hour)

@@ -27,6 +27,8 @@ type Totals struct {
 	Held      int64 // units reserved by reads that run now
 	Included  Limit // the plan's allowance a month
 	Left      Limit // what may still be charged this month: allowance, price plan and cap considered
+	// AllowanceLeft is what may still be read this month without a charge: of the allowance, within the cap.
+	AllowanceLeft Limit
 }
 
 // Receipt is one charge.

@@ -240,6 +240,9 @@ func (s *Server) openPortal(c echo.Context) error {
 	if err != nil {
 		return s.forBrowser(c, r, err)
 	}
+	if _, err := idempotencyKey(c); err != nil { // a good one changes nothing: each page is a new one, and does nothing
+		return s.forBrowser(c, r, err)
+	}
 	page, err := s.desk.Portal(c.Request().Context(), account, s.base(c))
 	if err != nil {
 		return s.forBrowser(c, r, err)

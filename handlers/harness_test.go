@@ -86,7 +86,7 @@ func (r *standIns) End(_ context.Context, _ billing.Operation, delivered bool, _
 }
 
 func (r *standIns) Totals(context.Context, string, billing.Period) (billing.Totals, error) {
-	return billing.Totals{Included: billing.Unlimited, Left: billing.Unlimited}, nil
+	return billing.Totals{Included: billing.Unlimited, Left: billing.Unlimited, AllowanceLeft: billing.Unlimited}, nil
 }
 
 func (r *standIns) Receipts(context.Context, string, billing.Period, string, int) ([]billing.Receipt, string, error) {

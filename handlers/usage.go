@@ -118,7 +118,7 @@ func newUsage(t billing.Totals, receipts []billing.Receipt, next string) *usageA
 		a.ByOutcome = map[reader.Outcome]int64{}
 	}
 	a.Period.From, a.Period.To = t.Period.From.UTC(), t.Period.To.UTC()
-	a.Allowance.Included, a.Allowance.Left = finite(t.Included), finite(t.Left)
+	a.Allowance.Included, a.Allowance.Left = finite(t.Included), finite(t.AllowanceLeft)
 	for _, r := range receipts {
 		a.Receipts = append(a.Receipts, receiptAnswer{r.ID, r.At.UTC(), r.URLHost, r.Units, r.Kind, r.Job, r.Key})
 	}

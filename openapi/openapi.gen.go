@@ -1178,7 +1178,9 @@ type Usage struct {
 	Allowance struct {
 		// Included Units in the plan; null when unlimited.
 		Included nullable.Nullable[int64] `json:"included,omitempty"`
-		Left     nullable.Nullable[int64] `json:"left,omitempty"`
+
+		// Left Of these, what may still be read this month without a charge, within the spending cap; null when unlimited.
+		Left nullable.Nullable[int64] `json:"left,omitempty"`
 	} `json:"allowance"`
 
 	// ByOutcome Reads by how they ended: `delivered`, `unchanged`, `blocked`, `refused`, `failed`.
@@ -1643,7 +1645,8 @@ type ClientInterface interface {
 
 	// RotateWebhookSecret Make a new webhook secret
 	//
-	// Deliveries from now on are signed with the new secret.
+	// Deliveries from now on are signed with the new secret and, for 24 hours, with the one before too: each has
+	// then two signatures, and a receiver takes either.
 	//
 	// Corresponds with POST /account/webhook-secret (the `RotateWebhookSecret` operationId).
 	RotateWebhookSecret(ctx context.Context, params *RotateWebhookSecretParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1976,7 +1979,8 @@ func (c *Client) ChangeAccount(ctx context.Context, body ChangeAccountJSONReques
 
 // RotateWebhookSecret Make a new webhook secret
 //
-// Deliveries from now on are signed with the new secret.
+// Deliveries from now on are signed with the new secret and, for 24 hours, with the one before too: each has
+// then two signatures, and a receiver takes either.
 //
 // Corresponds with POST /account/webhook-secret (the `RotateWebhookSecret` operationId).
 func (c *Client) RotateWebhookSecret(ctx context.Context, params *RotateWebhookSecretParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4461,7 +4465,8 @@ type ClientWithResponsesInterface interface {
 
 	// RotateWebhookSecretWithResponse Make a new webhook secret
 	//
-	// Deliveries from now on are signed with the new secret.
+	// Deliveries from now on are signed with the new secret and, for 24 hours, with the one before too: each has
+	// then two signatures, and a receiver takes either.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -6733,7 +6738,8 @@ func (c *ClientWithResponses) ChangeAccountWithResponse(ctx context.Context, bod
 
 // RotateWebhookSecretWithResponse Make a new webhook secret
 //
-// Deliveries from now on are signed with the new secret.
+// Deliveries from now on are signed with the new secret and, for 24 hours, with the one before too: each has
+// then two signatures, and a receiver takes either.
 //
 // Returns a wrapper object for the known response body format(s).
 //

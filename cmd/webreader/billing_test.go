@@ -159,6 +159,42 @@ func TestBillingDoorsRefuseWhatTheyCannotUse(t *testing.T) {
 	}
 }
 
+// A program or browser that is not sure whether its first request arrived sends it again.
+func TestACheckoutIsAskedForAgain(t *testing.T) {
+	s, fake := newShop(t)
+	person := s.browser()
+	ask := func(c *http.Client, form string, header ...string) (int, string) {
+		answer, text := s.visit(c, "POST", "/billing/checkout", formType, form, header...)
+		return answer.StatusCode, answer.Header.Get("Location") + text
+	}
+	_, first := ask(person, "name=Anna", "Idempotency-Key", "one")
+	if code, again := ask(person, "name=Anna", "Idempotency-Key", "one"); code != 303 || again != first {
+		t.Errorf("again: %d %s, want %s", code, again, first)
+	}
+	if code, other := ask(s.browser(), "name=Anna", "Idempotency-Key", "one"); code != 303 || other == first {
+		t.Errorf("somebody else: %d %s", code, other)
+	}
+	if code, text := ask(person, "name=Bert", "Idempotency-Key", "one"); code != 409 || !strings.Contains(text, "Idempotency-Key") {
+		t.Errorf("another request: %d %s", code, text)
+	}
+	if code, text := ask(person, "name=Anna", "Idempotency-Key", strings.Repeat("x", 256)); code != 400 || !strings.Contains(text, "255") {
+		t.Errorf("a key that is too long: %d %s", code, text)
+	}
+	session := first[len(fake.URL+"/pay/"):]
+	fake.Pay(session)
+	_, page := s.visit(person, "GET", "/billing/success?session_id="+session, "", "")
+	key := regexp.MustCompile(`wr_[a-z2-7]{47}`).FindString(page)
+	for range 2 {
+		if answer, text := s.visit(s.client, "POST", "/billing/portal", "", "", "Authorization", "Bearer "+key, "Idempotency-Key", "two"); answer.StatusCode != 201 {
+			t.Errorf("portal: %d %s", answer.StatusCode, text)
+		}
+	}
+	_, text := s.visit(s.client, "GET", "/usage", "", "", "Authorization", "Bearer "+key)
+	if !strings.Contains(text, `"allowance":{"included":1000,"left":1000}`) {
+		t.Errorf("usage %s", text)
+	}
+}
+
 func TestAnEventOfThePaymentServiceIsKept(t *testing.T) {
 	s, fake := newShop(t)
 	body, signature := stripetest.Webhook("evt_1", "customer.updated", map[string]any{"object": "customer", "id": "cus_1"}, time.Now(), stripetest.Secret)

@@ -64,7 +64,7 @@ func usageText(a *app, account billing.Account, t billing.Totals, by string, gro
 	for _, outcome := range []reader.Outcome{reader.Unchanged, reader.Blocked, reader.Refused, reader.Failed} {
 		fmt.Fprintf(a.Out, "%-14s %d\n", outcome, t.ByOutcome[outcome])
 	}
-	fmt.Fprintf(a.Out, "included       %s\nleft           %s\n", t.Included, t.Left)
+	fmt.Fprintf(a.Out, "included       %s\nleft           %s\nup to the cap  %s\n", t.Included, t.AllowanceLeft, t.Left)
 	if by == "" {
 		return nil
 	}

@@ -2,7 +2,9 @@ package store
 
 import (
 	"bytes"
+	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -251,6 +253,34 @@ func TestACustomerChangesTheAccount(t *testing.T) {
 		rotated := must[billing.Account](t)(s.RotateWebhookSecret(t.Context(), account.ID))
 		if rotated.WebhookSecret == account.WebhookSecret || len(rotated.WebhookSecret) != 50 {
 			t.Errorf("webhook secret %s", rotated.WebhookSecret)
+		}
+	})
+}
+
+// A replaced webhook secret signs beside the new one for a day, and no longer.
+func TestAReplacedWebhookSecretSignsForADay(t *testing.T) {
+	withClock(t, func(t *testing.T, s *Store, clock *testClock) {
+		first, _, _ := customer(t, s, "Anna")
+		if got := first.SigningSecrets(); len(got) != 1 {
+			t.Errorf("secrets of a new account: %v", got)
+		}
+		second := must[billing.Account](t)(s.RotateWebhookSecret(t.Context(), first.ID))
+		noError(t, s.tx(t.Context(), func(tx *sql.Tx) error {
+			return s.queueEvent(t.Context(), tx, clock.Now().UnixMilli(), first.ID, "job_x", "https://hook.example/", "job.completed", struct{}{})
+		}))
+		if list := must[[]due](t)(s.claimDeliveries(t.Context(), 9)); len(list) != 1 || !slices.Equal(list[0].secrets, []string{second.WebhookSecret, first.WebhookSecret}) {
+			t.Errorf("deliveries %v", list)
+		}
+		if got := second.SigningSecrets(); !slices.Equal(got, []string{second.WebhookSecret, first.WebhookSecret}) {
+			t.Errorf("secrets after the change: %v", got)
+		}
+		clock.advance(billing.SecretGrace)
+		later := must[billing.Account](t)(s.Account(t.Context(), first.ID))
+		if got := later.SigningSecrets(); !slices.Equal(got, []string{second.WebhookSecret}) {
+			t.Errorf("secrets a day later: %v", got)
+		}
+		if list := must[[]due](t)(s.claimDeliveries(t.Context(), 9)); len(list) != 1 || len(list[0].secrets) != 1 {
+			t.Errorf("deliveries a day later: %v", list)
 		}
 	})
 }

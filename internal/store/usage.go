@@ -63,6 +63,7 @@ func (s *Store) allowance(ctx context.Context, account string, t *billing.Totals
 	plan, _ := s.plans.Plan(planName)
 	t.Held, t.Included = used.held, plan.Included
 	t.Left = max(0, leftOf(plan.Ceiling(pointer(limit)), used))
+	t.AllowanceLeft = min(t.Left, max(0, leftOf(plan.Included, used)))
 	return nil
 }
 
