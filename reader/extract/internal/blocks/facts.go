@@ -23,6 +23,7 @@ type Facts struct {
 	Path          int32 // parts of the URL's path
 	Slug          int32 // hyphens in its last part
 	Query, Dated  bool
+	Script        bool  // the address is one of a forum's programs
 	Host          uint8 // kind of host name
 	Word          uint32
 }
@@ -61,7 +62,7 @@ var makers = [][]string{
 
 var urlWords = []string{
 	"product products shop store item dp buy produkt p",
-	"forum forums bbs boards thread threads topic topics t viewtopic showthread showtopic discussion discussions questions question community comments r item status",
+	"forum forums thread threads topic topics t viewtopic showthread discussion discussions questions question community comments r item status",
 	"docs doc documentation api reference guide guides manual tutorial help support kb learn handbook wiki",
 	"blog blogs post posts article articles story stories",
 	"news nieuws hirek hir politik politics world sport sports business",
@@ -85,6 +86,9 @@ func (f *Facts) url(base *url.URL) {
 			f.Dated = true
 		}
 		f.Word |= urlWord(part)
+		if name, _, ok := strings.Cut(strings.ToLower(part), "."); ok {
+			f.Script = f.Script || name == "viewtopic" || name == "showthread" || name == "showtopic"
+		}
 	}
 	f.Slug = int32(strings.Count(last, "-") + strings.Count(last, "_"))
 	for part := range strings.SplitSeq(base.Hostname(), ".") {
@@ -93,7 +97,7 @@ func (f *Facts) url(base *url.URL) {
 }
 
 func urlWord(part string) (set uint32) {
-	part, _, _ = strings.Cut(strings.ToLower(part), ".") // viewtopic.php
+	part = strings.ToLower(part)
 	for i, line := range urlWords {
 		for w := range strings.FieldsSeq(line) {
 			if w == part {
@@ -215,7 +219,7 @@ func schemaType(name string) uint32 {
 // thread says that the page is a thread by its data, the program that made it, or its address.
 func (f *Facts) thread() bool {
 	asked := f.Types>>3&1 == 1 && f.Types>>5&1 == 0 // a list of frequent questions has Questions too
-	return asked || f.Maker == 2 || f.Word>>1&1 == 1
+	return asked || f.Maker == 2 || f.Word>>1&1 == 1 || f.Script
 }
 
 // article says that the page calls itself an article.
