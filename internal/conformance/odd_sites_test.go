@@ -3,6 +3,7 @@ package conformance
 import (
 	"bytes"
 	"compress/gzip"
+	"database/sql"
 	"fmt"
 	"net/http"
 	"slices"
@@ -271,4 +272,77 @@ func TestAFeedOfSomethingElse(t *testing.T) {
 	if a, b, c := m.Count("ketto.test", "/hirek.xml"), m.Count("ketto.test", "/palyazatok.xml"), m.Count("ketto.test", "/palyazatok"); a != 0 || b != 3 || c != 1 {
 		t.Errorf("of two feeds: %d of news, %d of calls, %d listings", a, b, c)
 	}
+}
+
+// Two watches over one site do not make it twice the rounds that are promised.
+func TestTwoWatchesShareTheRoundsOfASite(t *testing.T) {
+	t.Parallel()
+	m := newMonitor(t, "subsidieupdate", day(amsterdam, 2026, 5, 8, 6, 0)) // a Friday
+	for _, host := range []string{"a.test", "b.test"} {
+		m.put(&town{host: host})
+	}
+	m.follow(watch.Watch{}, siteOf("http://a.test/subsidies"), siteOf("http://b.test/subsidies"))
+	m.customer()
+	m.follow(watch.Watch{}, siteOf("http://a.test/subsidies"))
+	m.runUntil(day(amsterdam, 2026, 5, 10, 6, 0))
+	if a, b := m.Count("a.test", "/subsidies"), m.Count("b.test", "/subsidies"); a != 6 || b != 6 {
+		t.Errorf("on a Friday and a Saturday a.test was visited in %d rounds, b.test in %d, want 6", a, b)
+	}
+	if len(m.collect()) == 0 {
+		t.Error("the second watch saw nothing")
+	}
+	for _, r := range m.rounds() {
+		if r.Status != "completed" {
+			t.Errorf("a round is %s", r.Status)
+		}
+	}
+}
+
+// What is kept of a watched page is small, also of one with much text.
+func TestAWatchedPageIsSmall(t *testing.T) {
+	t.Parallel()
+	file := t.TempDir() + "/desk.db"
+	m := newMonitorOn(t, "subvenio", day(budapest, 2026, 6, 1, 12, 0), "sqlite:"+file)
+	const n = 49
+	list := &oddPage{}
+	for i := range n {
+		path := fmt.Sprintf("/palyazat-%d", i)
+		list.links += fmt.Sprintf(`<a href="%s">Pályázat %d</a> `, path, i)
+		var text strings.Builder
+		for j := range 40 {
+			fmt.Fprintf(&text, "<p>Zin %d van regeling %d zegt wat de aanvrager moet doen, en waar hij op moet letten. Daarna volgt nog een zin %d over het budget.</p>", j, i, i*j)
+		}
+		m.Handle("a.test", path, &oddPage{links: text.String()})
+	}
+	m.Handle("a.test", "/palyazatok", list)
+	m.follow(watch.Watch{Options: watch.Options{NoPage: true}}, siteOf("http://a.test/palyazatok"))
+	before := pagesOf(t, file)
+	m.runUntil(day(budapest, 2026, 6, 2, 12, 0))
+	if got := len(m.collect()); got != n+1 {
+		t.Fatalf("%d pages were read", got)
+	}
+	state := 0
+	for _, p := range m.pages() {
+		state += len(p.State) + len(p.Body) + len(p.URL) + len(p.Validators.ETag)
+	}
+	each := (pagesOf(t, file) - before) / (n + 1)
+	t.Logf("%d bytes of state and %d bytes of database for each page of 80 sentences", state/(n+1), each)
+	if each > 4096 {
+		t.Errorf("%d bytes of database for each page", each)
+	}
+}
+
+// pagesOf is how many bytes of a database the watched pages take.
+func pagesOf(t *testing.T, file string) int {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+file+"?_pragma=query_only(1)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	var n int
+	if err := db.QueryRow("SELECT COALESCE(sum(pgsize), 0) FROM dbstat WHERE name IN ('watch_pages', 'watch_pages_host', 'sqlite_autoindex_watch_pages_1')").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

@@ -239,6 +239,18 @@ func (s watchBook) Start(ctx context.Context, c *watch.Claim) (at time.Time, fir
 	return at, first, err
 }
 
+// Others counts the rounds that visited a claim's site. See watch.Book.
+func (s watchBook) Others(ctx context.Context, c *watch.Claim, since time.Time) (int, error) {
+	var n int
+	err := s.ro.QueryRowContext(ctx, `SELECT count(DISTINCT v.round) FROM watch_sites own JOIN watch_sites s ON s.host = own.host
+		JOIN watch_visits v ON v.watch = s.watch AND v.number = s.number JOIN watch_rounds r ON r.id = v.round
+		JOIN watch_rounds mine ON mine.id = $3
+		WHERE own.watch = $1 AND own.number = $2 AND v.round <> $3 AND r.begun_at >= $4
+		AND (v.requests > 0 OR v.done = 0 AND (r.begun_at < mine.begun_at OR r.begun_at = mine.begun_at AND r.id < mine.id))`,
+		c.Watch.ID, c.Number, c.Round, since.UnixMilli()).Scan(&n)
+	return n, err
+}
+
 // Pages are what is known of a claim's site. See watch.Book.
 func (s watchBook) Pages(ctx context.Context, c *watch.Claim) ([]watch.Page, error) {
 	var list []watch.Page

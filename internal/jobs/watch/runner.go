@@ -39,6 +39,9 @@ type Book interface {
 	Claim(ctx context.Context) (*Claim, error)
 	// Start answers when the round began its work: now, for the first that asks.
 	Start(ctx context.Context, c *Claim) (at time.Time, first bool, err error)
+	// Others counts the rounds begun since then, of any watch, that have asked the claim's site for anything,
+	// or were before the claim's and still will. The claim's own is left out.
+	Others(ctx context.Context, c *Claim, since time.Time) (int, error)
 	// Pages are what is known of the claim's site.
 	Pages(ctx context.Context, c *Claim) ([]Page, error)
 	// Record keeps what one page came to, and lengthens the lease. It answers the change's number.

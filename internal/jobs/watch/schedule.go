@@ -78,4 +78,14 @@ func Left(p *policy.Profile, t time.Time, begun []time.Time) int {
 	return left
 }
 
+// today is when the profile's day of now began, and how many rounds it has; 0 is any number.
+func today(p *policy.Profile, now time.Time) (began time.Time, rounds int) {
+	zone, err := time.LoadLocation(p.Schedule.TimeZone)
+	if err != nil || p.Schedule.Rounds == (policy.Rounds{}) {
+		return time.Time{}, 0
+	}
+	y, m, d := now.In(zone).Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, zone), p.Schedule.Rounds.On(now.In(zone).Weekday())
+}
+
 func sameDay(a, b time.Time) bool { return a.YearDay() == b.YearDay() && a.Year() == b.Year() }

@@ -86,6 +86,9 @@ func (v *visit) run(ctx context.Context) (time.Time, error) {
 	if err := v.load(ctx); err != nil {
 		return time.Time{}, err
 	}
+	if spent, err := v.spent(ctx); err != nil || spent {
+		return time.Time{}, err
+	}
 	for ctx.Err() == nil && !v.stop {
 		now := v.Clock.Now()
 		if opens := v.opens(now); opens.After(now) {
@@ -140,6 +143,24 @@ func (v *visit) start(ctx context.Context) error {
 		return err
 	}
 	return v.Book.PutOff(ctx, w.ID, w.Schedule.Next(v.Profile, now, begun))
+}
+
+// spent is true when other watches have had the day's rounds of this site: what the profile promises to a
+// site holds for all watches together.
+func (v *visit) spent(ctx context.Context) (bool, error) {
+	since, most := today(v.Profile, v.Clock.Now())
+	if most == 0 || v.before > 0 || len(v.claim.Site.StartURLs) == 0 {
+		return false, nil
+	}
+	others, err := v.Book.Others(ctx, v.claim, since)
+	if err != nil || others < most {
+		return false, err
+	}
+	t, err := policy.ParseTarget(v.claim.Site.StartURLs[0])
+	if err != nil {
+		return false, nil //nolint:nilerr // it is noted when the page is tried
+	}
+	return true, v.skipHost(ctx, t.Host(), "rounds_used")
 }
 
 // load reads what is known of the site, and on the first visit where its sitemaps are.
