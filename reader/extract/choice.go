@@ -51,6 +51,7 @@ func chosen(t *dom.Tree, base *url.URL) Content {
 	odds := d.classify()
 	keep := blocks.Choose(odds, &d.view)
 	closeGaps(t, &d.page, keep)
+	endingCode(t, &d.page, keep)
 	withoutIdle(&d.page, keep)
 	words := 0
 	for i, k := range keep {

@@ -37,6 +37,21 @@ func closeGaps(t *dom.Tree, p *blocks.Page, keep []bool) {
 	}
 }
 
+// endingCode keeps code that follows kept content, in the parent of a kept paragraph: it has no words that
+// make it look like content, and nobody sets furniture as code.
+func endingCode(t *dom.Tree, p *blocks.Page, keep []bool) {
+	parent := int32(-1)
+	for k := range keep {
+		b := &p.Blocks[k]
+		switch box := p.Elems[b.Box]; {
+		case keep[k] && b.Words >= paraWords:
+			parent = box.Parent
+		case k > 0 && keep[k-1] && parent >= 0 && box.Parent == parent && t.Tag(box.ID) == atom.Pre && b.Words <= gapWords:
+			keep[k] = true
+		}
+	}
+}
+
 // gap finds the next kept paragraph beside the one of block i, and says whether what stands between
 // is short and not mostly links.
 func gap(p *blocks.Page, keep []bool, i int) (int, bool) {

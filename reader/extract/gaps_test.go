@@ -36,6 +36,21 @@ func TestWhatAnAuthorSetsBetweenParagraphsStays(t *testing.T) {
 	}
 }
 
+func TestCodeAtTheEndStays(t *testing.T) {
+	para := "<p>Good tea needs fresh water, a warm pot and a little patience; everything else is a matter of taste, of which there are many.</p>"
+	for _, end := range []string{"<pre>zebra --quagga</pre>", "<pre><code class=language-sh>zebra --quagga</code></pre>", "<table><tr><th>Tea<th>Minutes<tr><td>Green<td>2</table><pre>zebra --quagga</pre>"} {
+		tree := dom.Parse([]byte("<title>Tea</title><nav><a href=/>Home</a></nav><main><article><h1>Tea</h1>"+para+"<h2>What you need</h2>"+strings.ReplaceAll(para, "tea", "soup")+end+"</article></main><footer>All rights reserved.</footer>"), dom.Limits{})
+		c := Extract(tree, nil, Options{})
+		kept := false
+		for n := range tree.Descendants(dom.Root) {
+			kept = kept || c.Keep.Has(n) && tree.Data(n) == "zebra --quagga"
+		}
+		if !kept {
+			t.Errorf("%s is not kept", end)
+		}
+	}
+}
+
 func TestFurnitureBetweenParagraphsGoes(t *testing.T) {
 	for _, construct := range []string{
 		"<div role=dialog><h3>zebra</h3><p>quagga</p></div>",
