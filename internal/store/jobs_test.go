@@ -1,11 +1,13 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -232,6 +234,28 @@ func TestMaxUnitsAndPagesAreNeverCrossed(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Results that are erased one soon after the other leave nothing in SQLite's write-ahead log either.
+func TestWhatIsErasedLeavesTheWriteAheadLog(t *testing.T) {
+	clock := newClock()
+	path := filepath.Join(t.TempDir(), "a.db")
+	s := open(t, "sqlite:"+path, Options{Clock: clock})
+	account, key, secret := customer(t, s, "Anna")
+	spec := newJob(account, key, secret, page("a.example", "/1"), page("b.example", "/1"))
+	must[jobs.Job](t)(s.CreateJob(t.Context(), spec))
+	for _, i := range claimAll(t, s, jobs.Pace{}) {
+		noError(t, s.FinishItem(t.Context(), delivery(t, s, i, account, key)))
+	}
+	noError(t, s.Acknowledge(t.Context(), spec.ID, 1))
+	noError(t, s.Acknowledge(t.Context(), spec.ID, 2))
+	clock.advance(2 * cleanEvery)
+	noError(t, s.SweepJobs(t.Context()))
+	for _, file := range []string{path, path + "-wal"} {
+		if text := must[[]byte](t)(os.ReadFile(file)); bytes.Contains(text, []byte("sealed https://")) {
+			t.Errorf("an erased result is still in %s", filepath.Base(file))
+		}
 	}
 }
 

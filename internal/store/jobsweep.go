@@ -16,7 +16,7 @@ const jobLife = 30 * 24 * 60 * 60 * 1000
 // SweepJobs ends jobs whose time is up or whose key, account or queue is gone, clears the queues of
 // those that ended, and erases results whose time has passed. It may run on every replica at any time.
 func (s *Store) SweepJobs(ctx context.Context) error {
-	return errors.Join(s.reviveLapsed(ctx), s.endLateJobs(ctx), s.clearEnded(ctx), s.expireResults(ctx), s.forgetJobs(ctx))
+	return errors.Join(s.reviveLapsed(ctx), s.endLateJobs(ctx), s.clearEnded(ctx), s.expireResults(ctx), s.forgetJobs(ctx), s.cleanRest(ctx))
 }
 
 // reviveLapsed lets URLs wait again whose reader died, and counts anew what is being read. A job's row is

@@ -81,17 +81,32 @@ func (s *Store) Acknowledge(ctx context.Context, job string, upTo int64) error {
 const cleanEvery = time.Second
 
 // cleanFiles takes what was erased out of SQLite's write-ahead log as well. What lies there is sealed;
-// this is the second lock. A reader at work may keep it until the next time.
+// this is the second lock. What is left out, because it was just done or a reader is at work, the next
+// sweep does.
 func (s *Store) cleanFiles(ctx context.Context) error {
 	if s.postgres {
 		return nil
 	}
+	s.unclean.Store(true)
 	now := s.clock.Now().UnixMilli()
 	if last := s.cleaned.Load(); now-last < cleanEvery.Milliseconds() || !s.cleaned.CompareAndSwap(last, now) {
 		return nil
 	}
+	s.unclean.Store(false) // what is erased meanwhile says so again
 	var busy, frames, written int
-	return s.db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &written)
+	err := s.db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &written)
+	if err != nil || busy != 0 {
+		s.unclean.Store(true)
+	}
+	return err
+}
+
+// cleanRest cleans files that an erasure left as they were.
+func (s *Store) cleanRest(ctx context.Context) error {
+	if !s.unclean.Load() {
+		return nil
+	}
+	return s.cleanFiles(ctx)
 }
 
 // pollResults is how often results are looked for that another replica may have made.

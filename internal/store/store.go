@@ -75,6 +75,7 @@ type Store struct {
 	resultTTL  time.Duration
 	public     string       // base of links in webhooks
 	cleaned    atomic.Int64 // when the files were cleaned last, in milliseconds
+	unclean    atomic.Bool  // what was erased may still lie in the write-ahead log
 	stops      optOutCache
 	standby    standingCache
 }
