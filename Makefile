@@ -61,8 +61,9 @@ train-extract: ## Make the extractor's weights anew from the page sets in SHARED
 	@SHARED='$(SHARED)' bash reader/extract/train
 
 .PHONY: torture
-torture: ## Kill and restart rounds, 50 instead of CI's 5
+torture: ## Kill and restart rounds, 50 instead of CI's 5; all towns
 	WEBREADER_TORTURE=50 go test -count=1 -timeout 60m -run Torture $(PKG)
+	go test -count=1 -timeout 60m -run 'TestPromise/S0[23]' ./internal/conformance -towns 43
 
 .PHONY: race
 race: ## The race detector everywhere, also where CI leaves it out; for a quiet hour

@@ -27,7 +27,7 @@ func replicas(t *testing.T, database string) []*served {
 // between two pages; its robots.txt is asked for once.
 func TestReplicasKeepAHostsGap(t *testing.T) {
 	onEachDatabase(t, func(t *testing.T, database string) {
-		const gap, late = 500 * time.Millisecond, 60 * time.Millisecond // the web may notice a request late
+		const gap, late = 500 * time.Millisecond, 150 * time.Millisecond // the web may notice a request late
 		all := replicas(t, database)
 		web := all[0].web
 		web.Page("*", "/", origintest.Article("Windmolens"))
@@ -74,6 +74,7 @@ func TestReplicasStopWithinFiveSeconds(t *testing.T) {
 	for name, stop := range stops {
 		t.Run(name, func(t *testing.T) {
 			onEachDatabase(t, func(t *testing.T, database string) {
+				t.Parallel()
 				all := replicas(t, database)
 				web := all[0].web
 				web.Handle("slow.test", "/", origintest.HangAfter("text/html", "<title>Slow</title><p>It goes on"))
