@@ -38,7 +38,7 @@ func onDatabases(t *testing.T, test func(t *testing.T, database string)) {
 	}
 }
 
-func newPostgres(t *testing.T, server string) string {
+func newPostgres(t testing.TB, server string) string {
 	t.Helper()
 	db, err := sql.Open("pgx", server)
 	if err != nil {
