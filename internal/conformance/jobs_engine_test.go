@@ -234,7 +234,7 @@ func oneAtATime(t *testing.T) {
 				t.Errorf("%s: only %d gaps", domain, len(gaps))
 			}
 			for _, gap := range gaps {
-				if gap < 5*time.Second {
+				if gap < 5*time.Second-transit {
 					t.Errorf("%s: gap of %v", domain, gap)
 				}
 			}

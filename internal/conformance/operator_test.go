@@ -214,10 +214,13 @@ func partAndPaceCanBeAskedFor(t *testing.T) {
 	s.mustRead("http://a.test/nieuws")
 	s.mustRead("http://b.test/1")
 	s.mustRead("http://b.test/2")
-	if gaps := s.gaps("b.test"); len(gaps) != 2 || gaps[0] < slow || gaps[1] < slow {
+	if gaps := s.gaps("b.test"); len(gaps) != 2 || gaps[0] < slow-transit || gaps[1] < slow-transit {
 		t.Errorf("gaps of %v, want at least %v", gaps, slow)
 	}
 }
+
+// transit is how much later than the next one a request may arrive, after it was written, on a busy machine.
+const transit = 200 * time.Millisecond
 
 // gaps are the times between the requests that host saw.
 func (s *server) gaps(host string) []time.Duration {
