@@ -221,7 +221,10 @@ func twoSecondsBetween(t *testing.T) {
 func oneAtATime(t *testing.T) {
 	onDatabases(t, func(t *testing.T, database string) {
 		r := newReplicas(t, "subvenio", database, 2)
-		r.Handle("*", "/", origintest.Body("text/html", origintest.Article("A")))
+		r.HandleFunc("*", "/", func(w http.ResponseWriter, request *http.Request) {
+			<-time.After(50 * time.Millisecond) // in real time, in which a second request would come if it may
+			origintest.Body("text/html", origintest.Article("A")).ServeHTTP(w, request)
+		})
 		ended := r.finish(r.batch("http://a.one.test/1", "http://b.one.test/1", "http://two.test/1", "http://www.two.test/2"), r.batch("http://a.one.test/2"))
 		r.delivered(ended[0], 4)
 		r.delivered(ended[1], 1)
@@ -238,6 +241,42 @@ func oneAtATime(t *testing.T) {
 					t.Errorf("%s: gap of %v", domain, gap)
 				}
 			}
+		}
+	})
+}
+
+// W16, for jobs under way: a batch that has many pages to go, and a crawl that waits for the delay its site
+// asks for, stand still on both replicas within five seconds.
+func suspensionStopsJobs(t *testing.T) {
+	onDatabases(t, func(t *testing.T, database string) {
+		r := newReplicas(t, "webreaderapi", database, 2)
+		r.Handle("*", "/", origintest.Body("text/html", origintest.Article("A")))
+		var suspended atomic.Int64
+		r.HandleFunc("slow.test", "/robots.txt", func(w http.ResponseWriter, _ *http.Request) {
+			if err := r.store.Suspend(context.WithoutCancel(t.Context()), r.principal.Account, "against the rules of use"); err != nil {
+				t.Error(err)
+			}
+			suspended.Store(r.clock.Now().UnixNano())
+			_, _ = io.WriteString(w, "User-agent: *\nCrawl-delay: 10\n")
+		})
+		var urls []string
+		for i := range 40 {
+			urls = append(urls, "http://busy.test/"+strconv.Itoa(i))
+		}
+		ended := r.finish(r.batch(urls...), r.crawl("http://slow.test/"))
+		for _, j := range ended {
+			if j.Status != jobs.Failed || j.Reason != jobs.ReasonSuspended {
+				t.Errorf("the job ended as %+v", j)
+			}
+		}
+		last := time.Unix(0, suspended.Load()).Add(5 * time.Second)
+		for _, request := range r.Requests() {
+			if request.At.After(last) {
+				t.Errorf("%s came %v after the suspension", request.URL(), request.At.Sub(last)+5*time.Second)
+			}
+		}
+		if n := r.Count("slow.test", "/robots.txt"); n != 1 {
+			t.Errorf("robots.txt was asked for %d times: the crawl was not under way", n)
 		}
 	})
 }

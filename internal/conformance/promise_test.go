@@ -25,7 +25,7 @@ var proofs = map[string]func(*testing.T){
 	"W13": addressesWhenSettled,
 	"W14": leavesFromTheCountry,
 	"W15": reportsCanBeChecked,
-	"W16": suspensionHolds,
+	"W16": func(t *testing.T) { suspensionHolds(t); suspensionStopsJobs(t) },
 	"W17": genuineByNameAndBehaviour,
 	"S01": func(t *testing.T) {
 		identityOf(t, "subsidieupdate", "SubsidieUpdate", "https://www.subsidieupdate.nl/bot")
