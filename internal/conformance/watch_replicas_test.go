@@ -92,7 +92,7 @@ func TestTwoServersShareARound(t *testing.T) {
 		})
 		last, seen := map[string]time.Time{}, map[string]int{}
 		for _, r := range s.Requests() {
-			if gap := r.At.Sub(last[r.Host]); gap < 2*time.Second-20*time.Millisecond {
+			if gap := r.At.Sub(last[r.Host]); gap < 2*time.Second-transit {
 				t.Errorf("%s came %v after another one", r.URL(), gap)
 			}
 			last[r.Host] = r.At
