@@ -30,12 +30,6 @@ func (p *oddPage) edit() {
 	p.version++
 }
 
-func (p *oddPage) set(answer func(w http.ResponseWriter, r *http.Request, version int, html string)) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.answer = answer
-}
-
 func (p *oddPage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

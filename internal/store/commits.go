@@ -113,7 +113,7 @@ func (c *commits) write(parts []*part) (again []*part) {
 			p.err = errors.Join(p.err, ignoreDone(tx.Rollback()))
 			return nil
 		}
-		if _, err := tx.ExecContext(context.Background(), "ROLLBACK TO " + savepoint(i)); err != nil {
+		if _, err := tx.ExecContext(context.Background(), "ROLLBACK TO "+savepoint(i)); err != nil {
 			_ = tx.Rollback() // SQLite has done so
 			return slices.Delete(slices.Clone(parts), i, i+1)
 		}
@@ -129,7 +129,7 @@ func (c *commits) write(parts []*part) (again []*part) {
 
 // part runs one part behind a savepoint of its own. A panic is its caller's, who need not be the leader.
 func (c *commits) part(tx *sql.Tx, i int, p *part) (err error) {
-	if _, err := tx.ExecContext(context.Background(), "SAVEPOINT " + savepoint(i)); err != nil {
+	if _, err := tx.ExecContext(context.Background(), "SAVEPOINT "+savepoint(i)); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
 	if err := p.ctx.Err(); err != nil {
