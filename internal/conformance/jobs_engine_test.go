@@ -22,6 +22,7 @@ import (
 	"github.com/webreaderapi/webreader/internal/jobs"
 	"github.com/webreaderapi/webreader/internal/netguard"
 	"github.com/webreaderapi/webreader/internal/origintest"
+	"github.com/webreaderapi/webreader/internal/seal"
 	"github.com/webreaderapi/webreader/internal/store"
 	"github.com/webreaderapi/webreader/policy"
 	"github.com/webreaderapi/webreader/profiles"
@@ -277,6 +278,45 @@ func suspensionStopsJobs(t *testing.T) {
 		}
 		if n := r.Count("slow.test", "/robots.txt"); n != 1 {
 			t.Errorf("robots.txt was asked for %d times: the crawl was not under way", n)
+		}
+	})
+}
+
+// N03, for who has the disk and asks no server: what is stored opens with the key that made the job, and
+// with none that was made for its account or another one.
+func envelopesOpenWithOneKey(t *testing.T) {
+	onDatabases(t, func(t *testing.T, database string) {
+		const canary = "Diskcanary2207"
+		r := newReplicas(t, "webreaderapi", database, 1)
+		r.Page("a.test", "/1", canaryPage(canary))
+		j := r.finish(r.batch("http://a.test/1"))[0]
+		stored, err := r.store.Results(t.Context(), j.ID, 0, 10, 1<<20)
+		if err != nil || len(stored) != 1 {
+			t.Fatalf("%d envelopes are stored, %v", len(stored), err)
+		}
+		opens := func(secret billing.Secret) bool {
+			identity, err := secret.Identity()
+			if err != nil {
+				t.Fatal(err)
+			}
+			plain, err := identity.Open(seal.Context{Account: j.Account, Job: j.ID, Item: stored[0].Item}, stored[0].Envelope)
+			return err == nil && strings.Contains(string(plain), canary)
+		}
+		if !opens(r.secret) {
+			t.Error("the key that made the job does not open its result")
+		}
+		other, err := r.store.CreateAccount(t.Context(), "other", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, account := range []string{j.Account, other.ID} {
+			_, secret, err := r.store.CreateKey(t.Context(), account, "second", time.Time{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if opens(secret) {
+				t.Errorf("a key of %s opens it too", account)
+			}
 		}
 	})
 }

@@ -58,7 +58,7 @@ var proofs = map[string]func(*testing.T){
 	"B12": func(t *testing.T) { noPersonalData(t, "subvenio", day(budapest, 2026, 5, 4, 12, 0)) },
 	"N01": everyAnswerNamesItsGround,
 	"N02": decisionWithoutThePage,
-	"N03": sealedToTheKey,
+	"N03": func(t *testing.T) { sealedToTheKey(t); envelopesOpenWithOneKey(t) },
 	"N04": botPageShowsTheProfile,
 	"N06": changesWithoutCopies,
 	"N07": siteOperatorCanCheck,
