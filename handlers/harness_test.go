@@ -142,6 +142,7 @@ func newRig(t *testing.T, change ...func(*Config, *standIns)) *rig {
 	server := newServer(t, rooms, config, log)
 	web := httptest.NewUnstartedServer(nil)
 	web.Config = server.HTTPServer()
+	web.Listener = server.Strict(web.Config, web.Listener)
 	web.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
 	web.Start()
 	t.Cleanup(web.Close)

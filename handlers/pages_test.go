@@ -110,7 +110,7 @@ func TestAForgedHostMakesNoLink(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &p); err != nil || !strings.HasPrefix(p.Type, r.url) {
 		t.Errorf("%s, %v", text, err)
 	}
-	answer := r.raw("GET /nothing HTTP/1.1\r\nHost: a\"onx=1\r\nConnection: close\r\n\r\n")
+	answer, _ := raw(t, r.url, "GET /nothing HTTP/1.1\r\nHost: a\"onx=1\r\nConnection: close\r\n\r\n")
 	if strings.Contains(answer, "onx") {
 		t.Error(answer)
 	}

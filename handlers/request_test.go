@@ -1,11 +1,8 @@
 package handlers
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"net/netip"
 	"reflect"
@@ -381,48 +378,6 @@ func TestReadiness(t *testing.T) {
 	r.problem("overloaded", "GET", "/readyz", "")
 	if answer, _ := r.do("GET", "/healthz", ""); answer.StatusCode != 200 {
 		t.Error("a process that stops is still alive")
-	}
-}
-
-// raw sends bytes over one connection and returns everything that comes back until it closes, or
-// what came when it stayed open.
-func (r *rig) raw(bytes string) string {
-	r.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
-	if err != nil {
-		r.Fatal(err)
-	}
-	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(2 * time.Second))
-	if _, err := io.WriteString(conn, bytes); err != nil {
-		return ""
-	}
-	answer, _ := io.ReadAll(bufio.NewReader(conn))
-	return string(answer)
-}
-
-// Forms by which one request is read as two, or two as one, by a proxy and by us.
-func TestSmugglingFormsAreRefused(t *testing.T) {
-	r := newRig(t)
-	hidden := "GET /keys HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer wr_good\r\n\r\n"
-	key := "Host: a\r\nAuthorization: Bearer wr_good\r\nContent-Type: application/json\r\n"
-	for name, request := range map[string]string{
-		"length and chunked":   "POST /read HTTP/1.1\r\n" + key + "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden,
-		"two lengths":          "POST /read HTTP/1.1\r\n" + key + "Content-Length: 0\r\nContent-Length: 5\r\n\r\n" + hidden,
-		"odd transfer coding":  "POST /read HTTP/1.1\r\n" + key + "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n" + hidden,
-		"two transfer codings": "POST /read HTTP/1.1\r\n" + key + "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n" + hidden,
-		"blank in the name":    "POST /read HTTP/1.1\r\n" + key + "Content-Length : 0\r\n\r\n" + hidden,
-		"signed length":        "POST /read HTTP/1.1\r\n" + key + "Content-Length: +0\r\n\r\n" + hidden,
-		"bare line feeds":      "POST /read HTTP/1.1\r\n" + key + "Transfer-Encoding: chunked\r\n\r\n0\n\n" + hidden,
-		"folded header":        "POST /read HTTP/1.1\r\n" + key + "Transfer-Encoding:\r\n chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n" + hidden,
-		"no host":              "GET /healthz HTTP/1.1\r\n\r\n" + hidden,
-		"two hosts":            "GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n" + hidden,
-		"headers without end":  "GET /healthz HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("a", 40<<10) + "\r\n\r\n" + hidden,
-	} {
-		answer := r.raw(request)
-		if n := strings.Count(answer, "HTTP/1.1 "); n > 1 || strings.HasPrefix(answer, "HTTP/1.1 2") {
-			t.Errorf("%s: %d answers: %s", name, n, answer)
-		}
 	}
 }
 

@@ -262,11 +262,6 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		if r.ContentLength != 0 {
 			_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(bodyTime)) // tests without a connection have no deadline
 		}
-		if len(r.TransferEncoding) > 0 {
-			// RFC 9112 section 6.1: whoever also sent a Content-Length may be smuggling; nothing more
-			// is read from this connection.
-			h.Set("Connection", "close")
-		}
 		if err := next(c); err != nil {
 			c.Error(err)
 		}

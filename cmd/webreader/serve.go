@@ -267,8 +267,8 @@ func localURL(addr net.Addr) string {
 func (s *service) run(ctx context.Context) error {
 	public, admin := s.api.HTTPServer(), &http.Server{Handler: s.metrics.Admin(s.api.Health()), ReadHeaderTimeout: 10 * time.Second}
 	broken := make(chan error, 2)
-	go func() { broken <- public.Serve(s.public) }()
-	go func() { broken <- admin.Serve(s.admin) }()
+	go func() { broken <- public.Serve(s.api.Strict(public, s.public)) }()
+	go func() { broken <- admin.Serve(s.api.Strict(admin, s.admin)) }()
 	sweeping, stopSweeping := context.WithCancel(ctx)
 	swept := make(chan struct{})
 	go func() { defer close(swept); s.sweep(sweeping) }()
