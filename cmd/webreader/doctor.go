@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/webreaderapi/webreader/billing"
 	"github.com/webreaderapi/webreader/handlers"
 	"github.com/webreaderapi/webreader/internal/netguard"
 	"github.com/webreaderapi/webreader/internal/store"
@@ -25,6 +26,9 @@ type doctorCmd struct {
 	serverFlags
 	databaseFlags
 	engineFlags
+	workerFlags
+	NoWorkers bool `name:"no-workers" setting:"WEBREADER_NO_WORKERS" help:"Leave jobs to webreader work."`
+	paymentFlags
 	To string `help:"Where a connection is tried to; nothing is asked there." default:"example.com:80" placeholder:"HOST:PORT"`
 }
 
@@ -74,7 +78,13 @@ func (e *examination) settings() {
 	_, timeErr := durationSetting(e.setting, envTimeout, defaultTimeout)
 	_, sizeErr := sizeSetting(e.setting, envMaxBody, defaultMaxBody)
 	_, keepErr := durationSetting(e.setting, "WEBREADER_FETCH_LOG_RETENTION", 720*time.Hour)
-	e.check("limits", errors.Join(timeErr, sizeErr, keepErr), "times and sizes are good")
+	_, resultErr := durationSetting(e.setting, envResultTTL, store.DefaultResultTTL)
+	_, workersErr := switchSetting(e.setting, envNoWorkers)
+	e.check("limits", errors.Join(timeErr, sizeErr, keepErr, resultErr), "times and sizes are good")
+	e.check("switches", errors.Join(workersErr, checkSigning(e.setting)), "they are good")
+	_, plansErr := loadPlans(e.setting)
+	_, stripeErr := billing.StripeFromEnv(e.setting)
+	e.check("billing", errors.Join(plansErr, stripeErr), "its settings are good")
 	profile, err := loadProfile(e.setting)
 	if !e.check("profile", err, "it is good") {
 		return
@@ -116,6 +126,9 @@ func (e *examination) database() {
 	if errors.Is(err, store.ErrNoDatabase) {
 		e.say("warn", "database", "there is none yet; the first start of the server makes it")
 		return
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", envDatabase, err)
 	}
 	if !e.check("database", err, "it answers and its schema is up to date") {
 		return

@@ -40,7 +40,6 @@ func TestDoctor(t *testing.T) {
 	for name, value := range map[string]string{
 		"WEBREADER_LOG_LEVEL": "loud", "WEBREADER_TIMEOUT": "soon", "WEBREADER_PROFILE": "nobody", "WEBREADER_ADDR": "8080",
 		"WEBREADER_DATABASE_URL": "postgres://me:hush@127.0.0.1:1/x?connect_timeout=1", "WEBREADER_EGRESS": "nl=socks5://127.0.0.1:1", "WEBREADER_ALLOW_NETWORKS": "",
-		"WEBREADER_STRIPE_SECRET_KEY": "sk_test_hush",
 	} {
 		if code, said = examine(map[string]string{name: value}); code != exitError || !strings.Contains(said, "BAD") || strings.Contains(said, "hush") {
 			t.Errorf("%s=%s: exit %d\n%s", name, value, code, said)
@@ -48,6 +47,10 @@ func TestDoctor(t *testing.T) {
 		if bad := strings.Count(said, "BAD"); bad != 1 {
 			t.Errorf("%s: %d things are bad\n%s", name, bad, said)
 		}
+	}
+	code, said = examine(map[string]string{"WEBREADER_STRIPE_SECRET_KEY": "sk_test_hush", "WEBREADER_STRIPE_WEBHOOK_SECRET": "whsec_hush", "WEBREADER_STRIPE_PRICE": "price_1", "WEBREADER_STRIPE_METER_EVENT": "reads"})
+	if code != exitError || strings.Count(said, "BAD") != 1 || !strings.Contains(said, "WEBREADER_PUBLIC_URL: it is not set") || strings.Contains(said, "hush") {
+		t.Errorf("money without an address: exit %d\n%s", code, said)
 	}
 	if len(web.Requests()) != 0 {
 		t.Errorf("a site was asked: %v", web.URLs())

@@ -100,6 +100,13 @@ func newService(a *app) (_ *service, err error) {
 	if s.retention, err = durationSetting(a.setting, "WEBREADER_FETCH_LOG_RETENTION", 720*time.Hour); err != nil {
 		return nil, err
 	}
+	noWorkers, err := switchSetting(a.setting, envNoWorkers)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkSigning(a.setting); err != nil {
+		return nil, err
+	}
 	guard, err := checkGuard(a.setting)
 	if err != nil {
 		return nil, err
@@ -122,7 +129,7 @@ func newService(a *app) (_ *service, err error) {
 	if s.payments, err = newPayments(a.setting, s.store, s.log, s.metrics, config); err != nil {
 		return nil, err
 	}
-	if s.api, err = s.newAPI(a.setting, config, profile); err != nil {
+	if s.api, err = s.newAPI(a.setting, config, profile, !noWorkers); err != nil {
 		return nil, err
 	}
 	if s.public, err = listen("WEBREADER_ADDR", config.Addr); err != nil {
@@ -135,12 +142,12 @@ func newService(a *app) (_ *service, err error) {
 	return s, s.welcome(a)
 }
 
-func (s *service) newAPI(setting func(string) string, config handlers.Config, profile *policy.Profile) (*handlers.Server, error) {
+func (s *service) newAPI(setting func(string) string, config handlers.Config, profile *policy.Profile, workersToo bool) (*handlers.Server, error) {
 	e, err := newEngine(setting, storeRooms(s.store))
 	if err != nil {
 		return nil, err
 	}
-	if setting(envNoWorkers) != "true" {
+	if workersToo {
 		if s.workers, err = newWorkers(setting, s.store, e, profile, s.log); err != nil {
 			return nil, err
 		}

@@ -536,27 +536,6 @@ func TestServeStopsGracefully(t *testing.T) {
 	<-stopped
 }
 
-// A bad setting ends the start with one line: the variable, the problem, an example.
-func TestServeBadSettings(t *testing.T) {
-	for _, setting := range []string{
-		"WEBREADER_ADDR=8080", "WEBREADER_ADMIN_ADDR=local", "WEBREADER_PUBLIC_URL=reader.example", "WEBREADER_TRUSTED_PROXIES=10.0.0.1",
-		"WEBREADER_DATABASE_URL=mysql://a", "WEBREADER_PROFILE=nobody", "WEBREADER_ALLOW_NETWORKS=home", "WEBREADER_RESOLVE=a",
-		"WEBREADER_DNS=dns", "WEBREADER_EGRESS=nl", "WEBREADER_MAX_BODY=many", "WEBREADER_TIMEOUT=soon",
-		"WEBREADER_FETCH_LOG_RETENTION=30", "WEBREADER_LOG_FORMAT=xml", "WEBREADER_LOG_LEVEL=loud", "WEBREADER_BOT_IPS=10.0.0.0/8",
-	} {
-		name, value, _ := strings.Cut(setting, "=")
-		env := map[string]string{"WEBREADER_ADDR": "127.0.0.1:0", "WEBREADER_ADMIN_ADDR": "127.0.0.1:0", "WEBREADER_DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "a.db")}
-		env["WEBREADER_ALLOW_NETWORKS"] = "127.0.0.0/8" // whose warning must not come between
-		env[name] = value
-		var out, problem bytes.Buffer
-		code := run(t.Context(), []string{"serve"}, func(name string) string { return env[name] }, stdio{Out: &out, Err: &problem})
-		t.Log(problem.String())
-		if code != exitUsage || !strings.HasPrefix(problem.String(), "webreader: "+name+":") || strings.Count(problem.String(), "\n") != 1 {
-			t.Errorf("%s: exit %d, %q", setting, code, problem.String())
-		}
-	}
-}
-
 func TestServeRefusesTestSwitchesWithMoney(t *testing.T) {
 	env := map[string]string{"WEBREADER_ALLOW_NETWORKS": "127.0.0.0/8", "WEBREADER_STRIPE_SECRET_KEY": "sk_live_x", "WEBREADER_DATABASE_URL": "sqlite:" + filepath.Join(t.TempDir(), "a.db")}
 	var problem bytes.Buffer

@@ -43,9 +43,30 @@ func durationSetting(get func(string) string, name string, unset time.Duration) 
 	}
 	d, err := time.ParseDuration(value)
 	if err != nil || d <= 0 {
-		return 0, badSetting(name, value, "is not a length of time", "30s or 2m")
+		return 0, badSetting(name, value, "is not a length of time above zero", "30s, 2m or 24h")
 	}
 	return d, nil
+}
+
+// switchSetting is true or false; false when it is not set.
+func switchSetting(get func(string) string, name string) (bool, error) {
+	switch value := strings.TrimSpace(get(name)); value {
+	case "", "false":
+		return false, nil
+	case "true":
+		return true, nil
+	default:
+		return false, badSetting(name, value, "is neither true nor false", "true")
+	}
+}
+
+// checkSigning is an error while requests to sites are to be signed, which no version does yet: whoever
+// sets a key must not believe that they are.
+func checkSigning(get func(string) string) error {
+	if get("WEBREADER_SIGNING_KEY") == "" {
+		return nil
+	}
+	return usage("WEBREADER_SIGNING_KEY: this version does not sign its requests to sites; unset it")
 }
 
 // sizes are the units of a size, the longer names first.
