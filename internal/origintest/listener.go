@@ -29,10 +29,13 @@ type listener struct {
 
 	mu   sync.Mutex
 	open map[net.Conn]bool // connections that have not said yet what they speak
+
+	marking sync.Mutex
+	marks   map[string]chan struct{} // connections that only mark a place in line, by their address
 }
 
 func newListener(l net.Listener, c *tls.Config, conns, live *atomic.Int64) *listener {
-	both := &listener{Listener: l, tls: c, conns: conns, live: live, ready: make(chan net.Conn), done: make(chan struct{}), open: make(map[net.Conn]bool)}
+	both := &listener{Listener: l, tls: c, conns: conns, live: live, ready: make(chan net.Conn), done: make(chan struct{}), open: make(map[net.Conn]bool), marks: make(map[string]chan struct{})}
 	both.wg.Add(1)
 	go both.run()
 	return both
@@ -45,11 +48,47 @@ func (l *listener) run() {
 		if err != nil {
 			return
 		}
+		if l.marked(c) {
+			continue
+		}
 		l.conns.Add(1)
 		l.live.Add(1)
 		l.wg.Add(1)
 		go l.sort(c)
 	}
+}
+
+// settle answers when all connections that were there when it was called are counted: they are accepted
+// in line, and it puts one of its own behind them.
+func (l *listener) settle() {
+	l.marking.Lock()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		l.marking.Unlock()
+		return // the web is closed
+	}
+	reached := make(chan struct{})
+	l.marks[c.LocalAddr().String()] = reached
+	l.marking.Unlock()
+	select {
+	case <-reached:
+	case <-l.done:
+	}
+	_ = c.(*net.TCPConn).SetLinger(0) // its port is free at once
+	_ = c.Close()
+}
+
+// marked is true for the end of a mark.
+func (l *listener) marked(c net.Conn) bool {
+	l.marking.Lock()
+	defer l.marking.Unlock()
+	reached, ok := l.marks[c.RemoteAddr().String()]
+	if ok {
+		delete(l.marks, c.RemoteAddr().String())
+		close(reached)
+		_ = c.Close()
+	}
+	return ok
 }
 
 func (l *listener) sort(raw net.Conn) {

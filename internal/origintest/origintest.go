@@ -55,6 +55,7 @@ type Web struct {
 
 	addr     string
 	server   *http.Server
+	listener *listener
 	pki      *authority
 	conns    atomic.Int64
 	live     atomic.Int64
@@ -83,6 +84,7 @@ func New(t testing.TB) *Web {
 		MaxHeaderBytes: 1 << 20,
 	}
 	both := newListener(l, w.pki.config(), &w.conns, &w.live)
+	w.listener = both
 	done := make(chan struct{})
 	go func() { defer close(done); _ = w.server.Serve(both) }()
 	t.Cleanup(func() {
@@ -269,6 +271,12 @@ func (w *Web) InFlight() int { return int(w.inFlight.Load()) }
 
 // Live is how many connections are open, whether or not a request has come over them.
 func (w *Web) Live() int { return int(w.live.Load()) }
+
+// settled is Live when all connections that have been made are counted.
+func (w *Web) settled() int {
+	w.listener.settle()
+	return w.Live()
+}
 
 // MostInFlight is the largest number of requests that were answered at the same time.
 func (w *Web) MostInFlight() int {

@@ -404,15 +404,15 @@ func (s *Store) release(ctx context.Context, q querier, h heldKey, written time.
 }
 
 // ago is how long before now, in the database's milliseconds, a request was written; rather too
-// short by a millisecond than too long.
+// short by a millisecond than too long. It is negative within the millisecond that now was cut to.
 func (s *Store) ago(written time.Time) int64 { return s.agoAt(s.clock.Now(), written) }
 
 // agoAt is ago as of a moment of this machine's clock.
 func (s *Store) agoAt(now, written time.Time) int64 {
 	if s.fixed != nil {
-		return max(0, now.UnixMilli()-written.Add(time.Millisecond-1).UnixMilli())
+		return now.UnixMilli() - written.Add(time.Millisecond-1).UnixMilli()
 	}
-	return max(0, now.Sub(written).Milliseconds()-1)
+	return now.Sub(written).Milliseconds() - 1
 }
 
 // SweepHosts deletes rows that nobody needs: no request, pause or queued URL for a day.

@@ -53,6 +53,27 @@ func TestAKeyOpensAGapAfterTheWrite(t *testing.T) {
 	})
 }
 
+// Neither the millisecond in which a request was written nor the one in which it is asked for is rounded
+// towards a shorter gap.
+func TestAGapIsKeptToPartsOfAMillisecond(t *testing.T) {
+	withClock(t, func(t *testing.T, s *Store, clock *testClock) {
+		clock.advance(300 * time.Microsecond)
+		for _, late := range []time.Duration{0, 200 * time.Microsecond, 900 * time.Microsecond, 40 * time.Millisecond} {
+			turn := take(t, s, key("site.example", 5*time.Second), 0)
+			written := clock.Now()
+			clock.advance(late)
+			noError(t, turn.End(t.Context(), written))
+			clock.advance(5*time.Second - late - 100*time.Microsecond)
+			if turn, err := s.Take(t.Context(), key("site.example", 5*time.Second), clock.Now()); err == nil {
+				t.Errorf("ended %v after the write, a turn came %v after it", late, clock.Now().Sub(written))
+				noError(t, turn.End(t.Context(), time.Time{}))
+			}
+			clock.advance(time.Millisecond)
+			noError(t, take(t, s, key("site.example", 5*time.Second), 0).End(t.Context(), time.Time{}))
+		}
+	})
+}
+
 func TestTheLongerGapHoldsWhoeverAsksForIt(t *testing.T) {
 	withClock(t, func(t *testing.T, s *Store, clock *testClock) {
 		noError(t, take(t, s, key("site.example", time.Second), 0).End(t.Context(), clock.Now()))
