@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"database/sql"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -398,25 +400,36 @@ func TestServeBooksAreWrittenBeforeTheNextAnswer(t *testing.T) {
 }
 
 // W06: nothing of a page is left anywhere once it is answered.
-func TestServeKeepsNoCopy(t *testing.T) {
-	s := newServed(t)
+func TestServeKeepsNoCopy(t *testing.T) { onEachDatabase(t, keepsNoCopy) }
+
+func keepsNoCopy(t *testing.T, database string) {
+	s := newServed(t, "WEBREADER_DATABASE_URL="+database)
 	canary := "Zwaluwstaart7319"
 	page := origintest.Article("Titel " + canary)
 	page = strings.ReplaceAll(page, "</body>", `<p>Alinea `+canary+` <a href="/`+canary+`">`+canary+`</a></p></body>`)
+	page = strings.Replace(page, "<head>", `<head><meta name="description" content="Kort: `+canary+`"><meta name="author" content="`+canary+`">`, 1)
+	head := `<title>` + canary + `</title>`
 	s.web.Page("a.test", "/", page)
-	s.web.Handle("wall.test", "/", origintest.StatusBody(403, "<title>"+canary+"</title>"))
-	s.web.Handle("login.test", "/", origintest.Body("text/html", `<title>`+canary+`</title><form><input type="password"></form>`))
-	s.web.Handle("empty.test", "/", origintest.Body("text/html", `<title>`+canary+`</title>`))
-	found := false
-	for _, address := range []string{"http://a.test/", "http://wall.test/", "http://login.test/", "http://empty.test/"} {
+	s.web.Handle("wall.test", "/", origintest.StatusBody(403, head))
+	s.web.Handle("broken.test", "/", origintest.StatusBody(500, page))
+	s.web.Handle("noindex.test", "/", origintest.Body("text/html", page, "X-Robots-Tag", "noindex"))
+	s.web.Handle("login.test", "/", origintest.Body("text/html", head+`<form><input type="password"></form>`))
+	s.web.Handle("empty.test", "/", origintest.Body("text/html", head))
+	s.web.Page("lost.test", "/", "<!doctype html><title>Page not found</title><h1>Page not found</h1><p>Try "+canary+", or go back to the front page of the museum.</p>")
+	found := 0
+	for _, host := range []string{"a", "wall", "broken", "noindex", "login", "empty", "lost"} {
+		address := "http://" + host + ".test/"
 		got := s.call("POST", "/read", fmt.Sprintf(`{"url":%q,"formats":["markdown","html","text","links"]}`, address), "Idempotency-Key", address)
-		found = found || strings.Contains(got.text, canary)
+		if strings.Contains(got.text, canary) {
+			found++
+		}
 		if got.status != 200 && strings.Contains(got.text, canary) {
 			t.Errorf("an error holds the page's text: %s", got.text)
 		}
+		s.call("GET", "/policy?url="+url.QueryEscape(address), "")
 	}
-	if !found {
-		t.Fatal("the canary is not even in the answer")
+	if found != 3 { // a, lost and noindex, which the profile reads
+		t.Fatalf("the canary is in %d answers", found)
 	}
 	metrics, err := http.Get("http://" + s.admin.Addr().String() + "/metrics")
 	if err != nil {
@@ -432,9 +445,58 @@ func TestServeKeepsNoCopy(t *testing.T) {
 			t.Errorf("a log or metric holds the page's text or the key")
 		}
 	}
-	noCanary(t, s.dir, canary, s.key)
+	noneInDatabase(t, database, canary, s.key)
 	s.stop()
-	noCanary(t, s.dir, canary, s.key)
+	noneInDatabase(t, database, canary, s.key)
+}
+
+// noneInDatabase looks for the texts in every file or row of a database.
+func noneInDatabase(t *testing.T, database string, texts ...string) {
+	t.Helper()
+	if file, ok := strings.CutPrefix(database, "sqlite:"); ok {
+		noCanary(t, filepath.Dir(file), texts...)
+		return
+	}
+	db, err := sql.Open("pgx", database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	tables := column(t, db, "SELECT quote_ident(table_schema) || '.' || quote_ident(table_name) FROM information_schema.tables WHERE table_type = 'BASE TABLE' AND table_schema NOT IN ('pg_catalog', 'information_schema')")
+	rows := 0
+	for _, table := range tables {
+		for _, row := range column(t, db, "SELECT t::text FROM "+table+" t") {
+			rows++
+			for _, text := range texts {
+				if strings.Contains(row, text) || strings.Contains(row, hex.EncodeToString([]byte(text))) {
+					t.Errorf("a row of %s holds %q", table, text)
+				}
+			}
+		}
+	}
+	if rows < 10 {
+		t.Fatalf("only %d rows were looked at, of %d tables", rows, len(tables))
+	}
+}
+
+func column(t *testing.T, db *sql.DB, query string) (values []string) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var value string
+		if err := rows.Scan(&value); err != nil {
+			t.Fatal(err)
+		}
+		values = append(values, value)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return values
 }
 
 // noCanary looks for the texts in every file below dir, in UTF-8 and UTF-16.

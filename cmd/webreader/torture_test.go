@@ -66,8 +66,10 @@ func mixedSite(web *origintest.Web) (addresses []string) {
 }
 
 // Thousands of mixed requests leave goroutines, descriptors and memory as they were.
-func TestTortureMixedRequestsAreFlat(t *testing.T) {
-	s := newServed(t, "WEBREADER_PROFILE="+fastProfile(t), "WEBREADER_LOG_LEVEL=error")
+func TestTortureMixedRequestsAreFlat(t *testing.T) { onEachDatabase(t, mixedRequestsAreFlat) }
+
+func mixedRequestsAreFlat(t *testing.T, database string) {
+	s := newServed(t, "WEBREADER_PROFILE="+fastProfile(t), "WEBREADER_LOG_LEVEL=error", "WEBREADER_DATABASE_URL="+database)
 	addresses := mixedSite(s.web)
 	round := func(n int) {
 		var workers sync.WaitGroup
@@ -135,8 +137,10 @@ func usageOf(s *served) resources {
 }
 
 // Clients that send a byte now and then hold nothing that others need.
-func TestTortureDrippingClients(t *testing.T) {
-	s := newServed(t, "WEBREADER_PROFILE="+fastProfile(t))
+func TestTortureDrippingClients(t *testing.T) { onEachDatabase(t, drippingClients) }
+
+func drippingClients(t *testing.T, database string) {
+	s := newServed(t, "WEBREADER_PROFILE="+fastProfile(t), "WEBREADER_DATABASE_URL="+database)
 	s.web.Page("a.test", "/", origintest.Article("A title"))
 	done := make(chan struct{})
 	var dripping sync.WaitGroup
