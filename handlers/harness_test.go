@@ -43,6 +43,7 @@ type standIns struct {
 
 	mu     sync.Mutex
 	orders []billing.Order
+	began  []billing.Attempt
 	ended  []bool
 }
 
@@ -74,6 +75,7 @@ func (r *standIns) ChangeAccount(ctx context.Context, id string, c billing.Chang
 }
 
 func (r *standIns) Begin(_ context.Context, a billing.Attempt) (billing.Operation, error) {
+	r.began = append(r.began, a)
 	if a.Key == "running" {
 		return billing.Operation{}, fault.New(fault.IdempotencyConflict, "The first request with this key still runs.")
 	}

@@ -70,7 +70,7 @@ func (s *Server) newRead(ctx context.Context, raw string, options any, key *stri
 	if key == nil {
 		return p, nil
 	}
-	p.attempt = billing.Attempt{Account: call.principal.Account, Key: *key}
+	p.attempt = billing.Attempt{Account: call.principal.Account, Key: *key, Longest: p.order.Longest}
 	if p.attempt.Request, err = json.Marshal(struct {
 		Door    string
 		Request any

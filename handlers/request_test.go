@@ -323,6 +323,25 @@ func TestIdempotencyKeyIsEndedWhateverHappens(t *testing.T) {
 	}
 }
 
+// A key is kept for a read that still runs, however long reads may take here.
+func TestAnIdempotencyKeyIsKeptAsLongAsItsReadMayTake(t *testing.T) {
+	r := newRig(t, func(c *Config, _ *standIns) { c.Timeout = 10 * time.Minute })
+	r.problem("no_content", "POST", "/read", `{"url":"https://a.test/"}`, "Idempotency-Key", "k1")
+	if got := r.rooms.began[0].Longest; got != 10*time.Minute+handOverTime {
+		t.Errorf("the key is kept for a read of %s", got)
+	}
+}
+
+// Two keys name two operations, so neither counts.
+func TestHeadersThatAreGivenTwiceAreNamed(t *testing.T) {
+	r := newRig(t)
+	request := strings.Replace(post, "\r\n", "\r\nIdempotency-Key: a\r\nIdempotency-Key: b\r\nConnection: close\r\n", 1)
+	text, _ := raw(t, r.url, request+"Content-Length: 25\r\n\r\n"+page)
+	if !strings.Contains(text, `"detail":"Idempotency-Key is given more than once."`) || len(r.rooms.orders) > 0 {
+		t.Error(text)
+	}
+}
+
 func TestChangesOfAnAccount(t *testing.T) {
 	r := newRig(t)
 	for body, want := range map[string]string{

@@ -191,6 +191,11 @@ func checkParameters(r *http.Request, operation *openapi3.Operation) ([]fault.Fi
 		}
 	}
 	r.URL.RawQuery = query.Encode()
+	for _, parameter := range operation.Parameters {
+		if name := parameter.Value.Name; parameter.Value.In == openapi3.ParameterInHeader && len(r.Header.Values(name)) > 1 {
+			fields = append(fields, fault.Field{Name: name, Detail: "is given more than once"})
+		}
+	}
 	return fields, nil
 }
 
