@@ -18,11 +18,8 @@ type Source struct {
 	Engine string   // the extractor: one of extract's engines
 }
 
-// Bounds of a page, as the gate has them.
-const (
-	mostHTML = 8_000_000
-	mostTags = 200_000
-)
+// mostHTML bounds a page in bytes. Its tags and attributes are bounded where its tree is made.
+const mostHTML = 16_000_000
 
 // Convert makes a Page of HTML as Read would, without a site, a decision or a charge.
 func Convert(ctx context.Context, s Source, options Options) (Page, error) {
@@ -36,9 +33,6 @@ func Convert(ctx context.Context, s Source, options Options) (Page, error) {
 	}
 	if s.Raw {
 		s.Body, _ = gate.ToUTF8(s.Body, "", "text/html")
-	}
-	if _, err := dom.CountTags(s.Body, mostTags); err != nil {
-		return Page{}, fault.New(fault.TooLarge, fmt.Sprintf("The page is too large to be read: HTML is read up to %d tags.", mostTags))
 	}
 	c, err := composeHTML(ctx, dom.Parse(s.Body, dom.Limits{}), s.Base, o)
 	if err != nil {

@@ -467,8 +467,11 @@ func TestConvertNeedsNoSite(t *testing.T) {
 	if err != nil || !strings.Contains(p.Markdown, "next május") {
 		t.Errorf("got %v, %q", err, p.Markdown)
 	}
-	if _, err := reader.Convert(t.Context(), reader.Source{Body: []byte(strings.Repeat("<p>a", 200_001))}, reader.Options{}); fault.Of(err) != fault.TooLarge {
-		t.Errorf("200,001 tags: %v", err)
+	if p, err := reader.Convert(t.Context(), reader.Source{Body: []byte(strings.Repeat("<p>a", 200_001) + "<p>The very end.")}, reader.Options{}); err != nil || !strings.Contains(p.Markdown, "The very end.") {
+		t.Errorf("200,002 tags: %v", err)
+	}
+	if _, err := reader.Convert(t.Context(), reader.Source{Body: []byte(strings.Repeat("<p>a", 4_000_001))}, reader.Options{}); fault.Of(err) != fault.TooLarge {
+		t.Errorf("16,000,004 bytes: %v", err)
 	}
 	if _, err := reader.Convert(t.Context(), reader.Source{Body: nil}, reader.Options{}); fault.Of(err) != fault.NoContent {
 		t.Errorf("nothing: %v", err)

@@ -59,7 +59,7 @@ type Tree struct {
 // Limits bounds a Tree. A zero field takes its default.
 type Limits struct {
 	Nodes    int // default 800,000: elements, texts and comments together
-	Attrs    int // default 400,000 attributes of the page
+	Attrs    int // default 250,000 attributes of the page
 	AttrsPer int // default 256 attributes of one element, at most 65,535
 }
 
@@ -68,7 +68,7 @@ func (l Limits) withDefaults() Limits {
 		l.Nodes = 800_000
 	}
 	if l.Attrs <= 0 {
-		l.Attrs = 400_000
+		l.Attrs = 250_000
 	}
 	if l.AttrsPer <= 0 || l.AttrsPer > 65_535 {
 		l.AttrsPer = 256
@@ -87,14 +87,34 @@ func Parse(page []byte, limits Limits) *Tree {
 // Parse is like the function Parse and reuses the memory of t. Nodes of the former page are gone.
 func (t *Tree) Parse(page []byte, limits Limits) {
 	limits = limits.withDefaults()
-	page, cut := trimAttributes(page, limits)
-	root, err := html.ParseWithOptions(bytes.NewReader(page), html.ParseOptionEnableScripting(false))
-	if err != nil {
-		t.flatten(page, limits)
-	} else {
-		t.FromHTML(root, limits)
+	s := scan{page: page, limits: limits}
+	if !s.read() {
+		t.flatten(s.source(), limits)
+		return
 	}
-	t.Truncated = t.Truncated || cut
+	root, err := html.ParseWithOptions(bytes.NewReader(s.source()), html.ParseOptionEnableScripting(false))
+	if err != nil {
+		t.flatten(s.source(), limits)
+		return
+	}
+	t.FromHTML(root, limits)
+	t.restore(&s)
+	t.Truncated = t.Truncated || s.cut
+}
+
+// restore puts the scripts' bodies back.
+func (t *Tree) restore(s *scan) {
+	if len(s.scripts) == 0 {
+		return
+	}
+	for n := range t.nodes {
+		e := &t.nodes[n]
+		if e.kind == Text && strings.HasPrefix(e.data, scriptMark) && t.nodes[e.parent].tag == atom.Script && !t.nodes[e.parent].foreign {
+			if body, ok := s.script(e.data); ok {
+				e.data = body
+			}
+		}
+	}
 }
 
 // FromHTML fills t from a tree of golang.org/x/net/html.
@@ -199,8 +219,12 @@ func (t *Tree) push(parent ID, made node) ID {
 // node added, or 0 when the fragment is empty, too deep or over the limits.
 func (t *Tree) AppendHTML(parent ID, fragment string, limits Limits) ID {
 	limits = limits.withDefaults()
+	s := scan{page: []byte(fragment), limits: limits}
+	if !s.read() {
+		return 0
+	}
 	context := &html.Node{Type: html.ElementNode, Data: "div", DataAtom: atom.Div}
-	nodes, err := html.ParseFragmentWithOptions(strings.NewReader(fragment), context, html.ParseOptionEnableScripting(false))
+	nodes, err := html.ParseFragmentWithOptions(bytes.NewReader(s.source()), context, html.ParseOptionEnableScripting(false))
 	if err != nil {
 		return 0
 	}
@@ -276,6 +300,9 @@ func (f *flat) text(s string) {
 func (f *flat) start(z *html.Tokenizer) {
 	name, more := z.TagName()
 	tag := atom.Lookup(name)
+	if f.skip == atom.Svg {
+		z.NextIsNotRawText()
+	}
 	switch tag {
 	case atom.Script, atom.Style, atom.Template, atom.Svg, atom.Select, atom.Textarea, atom.Iframe, atom.Noscript:
 		if f.skip == 0 {
@@ -294,11 +321,25 @@ func (f *flat) start(z *html.Tokenizer) {
 	if inline[tag] {
 		return
 	}
+	if f.skip == atom.Svg || f.skip == atom.Select {
+		if !block(tag) {
+			return
+		}
+		f.skip = 0 // neither can hold it
+	}
 	f.at, f.want = 0, atom.P
 	switch tag {
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Li, atom.Blockquote, atom.Pre:
 		f.want = tag
 	}
+}
+
+func block(tag atom.Atom) bool {
+	switch tag {
+	case atom.P, atom.Div, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Ul, atom.Ol, atom.Li, atom.Table, atom.Blockquote, atom.Pre, atom.Dl:
+		return true
+	}
+	return false
 }
 
 func (f *flat) base(z *html.Tokenizer, more bool) {

@@ -340,8 +340,19 @@ func (w *walk) text(n dom.ID) {
 	w.inWord = b.read(data, w.inWord, w.stack[len(w.stack)-1].link)
 }
 
+// A page of more than manyBlocks blocks goes on in the last one as long as the path stays the same; one of
+// more than mostBlocks has no further ones at all.
+const (
+	manyBlocks = 20_000
+	mostBlocks = 40_000
+)
+
 func (w *walk) begin() {
 	top := &w.stack[len(w.stack)-1]
+	if n := len(w.Blocks); n >= manyBlocks && (w.Blocks[n-1].Path == top.path || n >= mostBlocks) {
+		w.cur = int32(n - 1)
+		return
+	}
 	box := top.elem
 	for w.Elems[box].Inline && w.Elems[box].Parent >= 0 {
 		box = w.Elems[box].Parent

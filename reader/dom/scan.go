@@ -1,0 +1,433 @@
+package dom
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+)
+
+// Before golang.org/x/net/html builds a tree, one pass over the page's tags finds out whether it can
+// do so in bounded time and memory, and takes out what would only cost it time: the bodies of
+// scripts, which are put back into the Tree, and attributes beyond the limits.
+
+const (
+	// mostTags is how many tags a page may have to be parsed. One with more is flattened.
+	mostTags = 500_000
+	// mostReopened bounds the elements that the parser may have to make anew because formatting was
+	// not closed where its block was: 400 open b elements before 20,000 paragraphs would be 8 million.
+	mostReopened = 400_000
+	// mostFormats is how many formatting elements may be open at once; the parser gives up at 512.
+	mostFormats = 600
+	// leastScript is the size of a script from which on it is taken out.
+	leastScript = 64
+)
+
+// scan is the state of that pass.
+type scan struct {
+	page    []byte
+	limits  Limits
+	at      int    // what lies before is read
+	out     []byte // the page as the parser gets it, up to done
+	done    int
+	scripts []string // bodies taken out
+	attrs   int      // attributes so far
+	tags    int
+	formats formats
+	cut     bool // attributes are cut off
+}
+
+// read passes over the page; false says that it is not to be parsed.
+func (s *scan) read() bool {
+	for s.at < len(s.page) && s.tags <= mostTags && s.formats.cost <= mostReopened && s.formats.most() <= mostFormats {
+		i := bytes.IndexByte(s.page[s.at:], '<')
+		if i < 0 || s.at+i+1 >= len(s.page) {
+			return true
+		}
+		s.at += i
+		switch c := s.page[s.at+1]; {
+		case letter(c):
+			s.start()
+		case c == '/' && s.at+2 < len(s.page) && letter(s.page[s.at+2]):
+			s.tags++
+			var buf [nameBytes]byte
+			name := tagName(s.page[s.at+2:], &buf)
+			s.formats.end(name)
+			_, _, size := countAttributes(s.page[s.at:], 0)
+			s.at += size
+		case c == '!' || c == '?' || c == '/':
+			s.at += declared(s.page[s.at:])
+		default:
+			s.at++
+		}
+	}
+	return s.at >= len(s.page)
+}
+
+// source is the page for the parser.
+func (s *scan) source() []byte {
+	if s.done == 0 {
+		return s.page
+	}
+	return append(s.out, s.page[s.done:]...)
+}
+
+// replace puts text in the place of the page's bytes from lo to hi.
+func (s *scan) replace(lo, hi int, text string) {
+	if s.out == nil {
+		s.out = make([]byte, 0, len(s.page))
+	}
+	s.out = append(append(s.out, s.page[s.done:lo]...), text...)
+	s.done = hi
+}
+
+// start reads a start tag, and the text up to its end tag where that is no markup.
+func (s *scan) start() {
+	s.tags++
+	tag := s.page[s.at:]
+	var buf [nameBytes]byte
+	name := tagName(tag[1:], &buf)
+	most := min(s.limits.AttrsPer, s.limits.Attrs-s.attrs)
+	found, end, size := countAttributes(tag, most)
+	s.attrs += min(found, most)
+	if found > most {
+		s.cut = true
+		s.replace(s.at+end, s.at+size, ">")
+	}
+	s.formats.start(name, tag[:size])
+	s.at += size
+	switch {
+	case string(name) == "plaintext":
+		s.at = len(s.page)
+	case rawText[string(name)] && s.formats.readable():
+		s.text(string(name))
+	}
+}
+
+// text passes over what is text up to the end tag of name, and takes a script's out.
+func (s *scan) text(name string) {
+	n := untilEnd(s.page[s.at:], name)
+	if s.at+n == len(s.page) {
+		return // there is no end tag: the parser may see it otherwise
+	}
+	body := s.page[s.at : s.at+n]
+	if name == "script" && (n >= leastScript || bytes.HasPrefix(body, []byte(scriptMark))) {
+		if bytes.Contains(body, []byte("<!--")) {
+			if bytes.Contains(bytes.ToLower(body), []byte("<script")) {
+				return // its end may be another one
+			}
+		} else if bytes.IndexByte(body, 0) < 0 {
+			s.replace(s.at, s.at+n, scriptMark+strconv.Itoa(len(s.scripts)))
+			s.scripts = append(s.scripts, unixLines(body))
+		}
+	}
+	s.at += n
+}
+
+// scriptMark and a number stand in the place of a script's body.
+const scriptMark = "\x01"
+
+// script is the body that mark stands for.
+func (s *scan) script(mark string) (string, bool) {
+	number, ok := strings.CutPrefix(mark, scriptMark)
+	if !ok {
+		return "", false
+	}
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 0 || n >= len(s.scripts) {
+		return "", false
+	}
+	return s.scripts[n], true
+}
+
+func unixLines(b []byte) string {
+	if bytes.IndexByte(b, '\r') < 0 {
+		return string(b)
+	}
+	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(b))
+}
+
+// formats is an upper bound of what the parser holds open of formatting elements, which it makes anew
+// in each block that begins before they are closed.
+type formats struct {
+	open   []format
+	frames []frame
+	floor  int // what is open below it is out of an end tag's reach
+	cost   int
+}
+
+type format struct {
+	name [6]byte
+	hash uint64
+}
+
+// frame is an element that keeps end tags inside it from what is open outside.
+type frame struct {
+	name  [8]byte
+	floor int
+}
+
+// most is how many elements of the kinds are open.
+func (f *formats) most() int { return max(len(f.open), len(f.frames)) }
+
+// readable says that scripts and titles are text here, as they are but in these.
+func (f *formats) readable() bool {
+	for i := range f.frames {
+		switch f.frames[i].name {
+		case [8]byte{'s', 'v', 'g'}, [8]byte{'m', 'a', 't', 'h'}, [8]byte{'s', 'e', 'l', 'e', 'c', 't'}:
+			return false
+		}
+	}
+	return true
+}
+
+func formatting(name []byte) bool {
+	switch string(name) {
+	case "a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u":
+		return true
+	}
+	return false
+}
+
+func (f *formats) start(name, tag []byte) {
+	if formatting(name) {
+		f.begin(name, tag)
+		return
+	}
+	f.cost += len(f.open)
+	switch string(name) {
+	case "tr", "tbody", "thead", "tfoot":
+		f.leaveCell()
+		return
+	case "td", "th", "caption":
+		f.leaveCell()
+	case "select": // closes the one around
+		f.leave("select")
+	case "table", "applet", "marquee", "object", "template", "frameset":
+	case "svg", "math":
+		if closed(tag) {
+			return
+		}
+	default:
+		return
+	}
+	made := frame{floor: len(f.open)}
+	copy(made.name[:], name)
+	f.frames = append(f.frames, made)
+	f.floor = made.floor
+}
+
+// closed says that a tag of SVG or MathML is the whole element.
+func closed(tag []byte) bool {
+	inner, ok := bytes.CutSuffix(tag, []byte("/>"))
+	if !ok {
+		return false
+	}
+	trimmed := bytes.TrimRight(inner, " \t\r\n\f")
+	last := trimmed[len(trimmed)-1]
+	return last != '=' && (len(trimmed) < len(inner) || last == '"' || last == '\'' || bytes.IndexByte(trimmed, '=') < 0)
+}
+
+func (f *formats) begin(name, tag []byte) {
+	made := format{}
+	copy(made.name[:], name)
+	switch string(name) {
+	case "a", "nobr": // closes the one before
+		f.close(made.name)
+	default:
+		made.hash = hashBytes(tag)
+		// The parser keeps three that are alike.
+		alike, first := 0, -1
+		for i := range f.open {
+			if f.open[i].hash == made.hash {
+				if alike++; first < 0 {
+					first = i
+				}
+			}
+		}
+		if alike >= 3 {
+			if first < f.floor {
+				return
+			}
+			f.open = append(f.open[:first], f.open[first+1:]...)
+		}
+	}
+	f.open = append(f.open, made)
+}
+
+func (f *formats) end(name []byte) {
+	if formatting(name) {
+		var key [6]byte
+		copy(key[:], name)
+		f.close(key)
+		return
+	}
+	f.cost += len(f.open)
+	switch string(name) {
+	case "tr", "tbody", "thead", "tfoot", "table":
+		f.leaveCell()
+	}
+	f.leave(string(name))
+}
+
+func (f *formats) leaveCell() {
+	f.leave("td")
+	f.leave("th")
+	f.leave("caption")
+}
+
+// leave ends the innermost frame if it has that name.
+func (f *formats) leave(name string) {
+	n := len(f.frames) - 1
+	if n < 0 || len(name) > len(frame{}.name) {
+		return
+	}
+	var key [8]byte
+	copy(key[:], name)
+	if f.frames[n].name != key {
+		return
+	}
+	f.frames = f.frames[:n]
+	f.floor = 0
+	if n > 0 {
+		f.floor = f.frames[n-1].floor
+	}
+}
+
+func (f *formats) close(name [6]byte) {
+	for i := len(f.open) - 1; i >= f.floor; i-- {
+		if f.open[i].name == name {
+			f.open = append(f.open[:i], f.open[i+1:]...)
+			return
+		}
+	}
+}
+
+func hashBytes(b []byte) uint64 {
+	h := uint64(14695981039346656037)
+	for _, c := range b {
+		h = (h ^ uint64(c)) * 1099511628211
+	}
+	return h
+}
+
+// declared is how long the comment, or what is read like one, is with which page begins.
+func declared(page []byte) int {
+	if !bytes.HasPrefix(page, []byte("<!--")) {
+		if i := bytes.IndexByte(page, '>'); i >= 0 {
+			return i + 1
+		}
+		return len(page)
+	}
+	at := 2 // <!--> is whole
+	for {
+		i := bytes.Index(page[at:], []byte("--"))
+		if i < 0 {
+			return len(page)
+		}
+		at += i + 2
+		for at < len(page) && page[at] == '-' {
+			at++
+		}
+		rest := page[at:]
+		switch {
+		case bytes.HasPrefix(rest, []byte(">")):
+			return at + 1
+		case bytes.HasPrefix(rest, []byte("!>")) && at >= len("<!----"):
+			return at + 2
+		}
+	}
+}
+
+// rawText are the elements in which a tag is text until their own end tag.
+var rawText = map[string]bool{"script": true, "style": true, "textarea": true, "title": true, "xmp": true, "iframe": true, "noembed": true, "noframes": true}
+
+// nameBytes is how long a name can be that means something here.
+const nameBytes = 12
+
+// tagName is the name with which a tag begins, in lower case; its end may be missing.
+func tagName(tag []byte, buf *[nameBytes]byte) []byte {
+	n := 0
+	for n < len(tag) && n < len(buf) && !space(tag[n]) && tag[n] != '/' && tag[n] != '>' {
+		buf[n] = tag[n]
+		if tag[n] >= 'A' && tag[n] <= 'Z' {
+			buf[n] += 'a' - 'A'
+		}
+		n++
+	}
+	return buf[:n]
+}
+
+// untilEnd is where the end tag of name is in page; its length when there is none.
+func untilEnd(page []byte, name string) int {
+	at := 0
+	for {
+		i := bytes.Index(page[at:], []byte("</"))
+		if i < 0 {
+			return len(page)
+		}
+		at += i + 2
+		end := at + len(name)
+		if end < len(page) && (space(page[end]) || page[end] == '/' || page[end] == '>') && strings.EqualFold(string(page[at:end]), name) {
+			return at - 2
+		}
+	}
+}
+
+func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+// countAttributes counts the attributes of the tag with which raw begins; end is where the first one
+// beyond most begins, size where the tag ends.
+func countAttributes(raw []byte, most int) (n, end, size int) {
+	i := 1
+	if raw[i] == '/' {
+		i++
+	}
+	for i < len(raw) && !space(raw[i]) && raw[i] != '/' && raw[i] != '>' {
+		i++
+	}
+	for {
+		for i < len(raw) && (space(raw[i]) || raw[i] == '/') {
+			i++
+		}
+		if i >= len(raw) {
+			return n, end, len(raw)
+		}
+		if raw[i] == '>' {
+			return n, end, i + 1
+		}
+		if n++; n == most+1 {
+			end = i
+		}
+		i = skipAttribute(raw, i)
+	}
+}
+
+func skipAttribute(raw []byte, i int) int {
+	i++ // a name may begin with an equals sign
+	for i < len(raw) && !space(raw[i]) && raw[i] != '=' && raw[i] != '>' && raw[i] != '/' {
+		i++
+	}
+	j := i
+	for j < len(raw) && space(raw[j]) {
+		j++
+	}
+	if j >= len(raw) || raw[j] != '=' {
+		return i
+	}
+	for j++; j < len(raw) && space(raw[j]); {
+		j++
+	}
+	if j < len(raw) && (raw[j] == '"' || raw[j] == '\'') {
+		k := bytes.IndexByte(raw[j+1:], raw[j])
+		if k < 0 {
+			return len(raw)
+		}
+		return j + k + 2
+	}
+	for j < len(raw) && !space(raw[j]) && raw[j] != '>' {
+		j++
+	}
+	return j
+}
+
+func space(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f' }

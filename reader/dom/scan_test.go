@@ -1,0 +1,139 @@
+package dom
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// tricky are pages on which a pass over the tags can go astray.
+var tricky = []string{
+	`<script>if (a<b) { x = "<p>not markup, and long enough to be taken out of the page</p>" }</script><p>after`,
+	"<script type=application/json>{\"a\":\r\n\"a body of more than sixty-four bytes, so that it is worth it\"}\r\n</script>x",
+	`<script><!-- document.write("<script>inner script</script>") and some words more to be long --></script><p>y`,
+	`<script><!-- only hidden from the oldest browsers, as was done once upon a time --></script><p>y`,
+	`<svg><script>a script in a picture <p>is markup</p> and long enough to be taken out of it</script></svg><p>z`,
+	`<svg><title>a <b>title</svg><script>another long body of more than sixty-four bytes, yes it is</script></title>`,
+	`<select><title><p>x</select><script>yet another long body of more than sixty-four bytes, it is</script></title><p>y`,
+	`<svg/><script>var long = "a body that is longer than the sixty-four bytes that it needs";</script><p>k`,
+	`<svg a=/><script>var long = "<p>a body that is longer than the sixty-four bytes that it needs";</script><p>k`,
+	`<textarea><script>not a script but text of a field, and long enough to be taken for one</script></textarea>`,
+	`<title>a <script>title that has a script in it, and is long enough to be taken out</script></title>b`,
+	`<!-- <script> in a comment that is longer than sixty-four bytes, as comments go </script> --><p>c`,
+	`<!--><script>a body behind a comment that ends at once, longer than sixty-four bytes</script>-->d`,
+	`<!---!><script>a body in a comment that does not end yet, longer than sixty-four bytes</script>-->d`,
+	`<!--a--!><script>a body behind a comment with another end, longer than sixty-four bytes</script>-->d`,
+	`<p title="<script>a script in an attribute, of more than sixty-four bytes of text, long</script>">e`,
+	`<p title='a > b' a=" class = "<script>a script in an attribute, of more than sixty-four bytes</script>">e`,
+	`</p title="<script>a script in an end tag, of more than sixty-four bytes of text, long</script>">f`,
+	`<plaintext><script>all that follows is text, and this is more than sixty-four bytes of it</script>`,
+	`<script>no end tag, but a body of more than sixty-four bytes, which the parser takes as it is`,
+	`<script>an end tag of another name </scripting> and a body of more than sixty-four bytes</script >g`,
+	"<script>\x00 a nul and a body of more than sixty-four bytes, which the parser puts a sign for</script>h",
+	"<script>\x010</script><script>a body that the script before pretends to be, longer than the bound</script>",
+	`<noscript><script>a script in a noscript, with a body of more than sixty-four bytes in it</script></noscript>i`,
+	`<template><script>a script in a template, with a body of more than sixty-four bytes in it</script></template>j`,
+	`<table><script>a script in a table, with a body of more than sixty-four bytes of text</script><tr><td>l</table>`,
+	`<math><mi><script>a script in a formula, with a body of more than sixty-four bytes in it</script></math>m`,
+	`<SCRIPT>IN CAPITALS, WITH A BODY OF MORE THAN SIXTY-FOUR BYTES, AS PAGES WERE ONCE WRITTEN</SCRIPT>n`,
+	`<a =b ="x" c = d/e f="g"h='i'><script>after odd attributes, a body of more than sixty-four bytes</script>o`,
+	`<!DOCTYPE html "><script>a body behind an odd doctype, with more than sixty-four bytes of text</script>p`,
+}
+
+// shape is the whole of a tree as text.
+func shape(t *Tree) string {
+	var b strings.Builder
+	for n := Root; int(n) < t.Len(); n++ {
+		fmt.Fprintf(&b, "%d %d %q %q %v\n", t.Parent(n), t.Kind(n), t.Name(n), t.Data(n), t.Attrs(n))
+	}
+	return b.String()
+}
+
+func checkAsParsed(t *testing.T, page []byte) {
+	t.Helper()
+	got := Parse(page, Limits{})
+	root, err := html.ParseWithOptions(bytes.NewReader(page), html.ParseOptionEnableScripting(false))
+	if err != nil || got.Flat || got.Truncated {
+		return
+	}
+	want := new(Tree)
+	want.FromHTML(root, Limits{})
+	if g, w := shape(got), shape(want); g != w {
+		t.Errorf("the page %q\ngives\n%s\nnot\n%s", page, g, w)
+	}
+}
+
+func TestTakingScriptsOutChangesNothing(t *testing.T) {
+	for _, page := range tricky {
+		checkAsParsed(t, []byte(page))
+	}
+	s := scan{page: []byte(tricky[0]), limits: Limits{}.withDefaults()}
+	if !s.read() || len(s.scripts) != 1 || bytes.Contains(s.source(), []byte("not markup")) {
+		t.Errorf("the script stays in %q", s.source())
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, page := range tricky {
+		f.Add([]byte(page))
+	}
+	f.Add([]byte("<p><b a=1><b a=2></p><table><td><i></table><div>x"))
+	f.Fuzz(func(t *testing.T, page []byte) { checkAsParsed(t, page) })
+}
+
+// reopening are small pages of which the parser makes millions of nodes.
+func reopening() map[string]string {
+	var bold strings.Builder
+	for i := range 400 {
+		fmt.Fprintf(&bold, "<b c=%d>", i)
+	}
+	b := bold.String()
+	closings := strings.Repeat("</b>", 400)
+	blocks := strings.Repeat("<div>x</div>", 20_000) + "text"
+	return map[string]string{
+		"plain":                          "<p>" + b + "</p>" + blocks,
+		"closed where it does not count": "<p>" + b + "</p><table><td>" + closings + "</table>" + blocks,
+		"closed in a menu":               "<p>" + b + "</p><select>" + closings + "</select>" + blocks,
+		"closed in an object":            "<p>" + b + "<object>" + closings + "</object></p>" + blocks,
+		"a cell that is none":            "<p><td>" + b + "</td></p>" + blocks,
+		"a table that is none":           "<select><table></select><p><td>" + b + "</td></p>" + blocks,
+		"in a title of a picture":        "<svg><title></svg><p>" + b + "</p>" + blocks + "</title>",
+	}
+}
+
+func TestPagesThatGrowInTheParserAreFlattened(t *testing.T) {
+	for name, page := range reopening() {
+		tree := Parse([]byte(page), Limits{})
+		if !tree.Flat || tree.Len() > 100_000 || !strings.Contains(tree.Text(Root), "text") {
+			t.Errorf("%s: flat %v, %d nodes", name, tree.Flat, tree.Len())
+		}
+	}
+}
+
+func TestOrdinaryFormattingIsNotTakenForGrowth(t *testing.T) {
+	for name, page := range map[string]string{
+		"unclosed in cells":    "<table>" + strings.Repeat("<tr><td><font size=2 color=red><b>x<td><font size=2>y", 5000) + "</table>",
+		"pictures in links":    strings.Repeat("<div><a href=x><svg viewBox='0 0 1 1'><path d=x/></svg> x</a></div>", 5000),
+		"self-closed pictures": strings.Repeat(`<div><a href=x><svg a="b"/> x</a></div>`, 5000),
+		"unclosed anchors":     strings.Repeat("<p><a name=x>x", 5000),
+		"links around tables":  strings.Repeat("<a href=y><table><td>x</table></a>", 5000),
+		"templates":            strings.Repeat("<template><b class=z>x</b></template><p>y", 5000),
+	} {
+		if tree := Parse([]byte(page), Limits{}); tree.Flat || tree.First(Root, atom.Body) == 0 {
+			t.Errorf("%s: flattened", name)
+		}
+	}
+}
+
+func TestDeepPicturesAndMenusDoNotSwallowWhatFollows(t *testing.T) {
+	for _, tag := range []string{"<svg>", "<select>"} {
+		tree := Parse([]byte("<p>one</p>"+strings.Repeat("<svg><g>", 400)+tag+"no<p>two"), Limits{})
+		if got := tree.Text(tree.First(Root, atom.Body)); !tree.Flat || got != "onetwo" {
+			t.Errorf("%s: flat %v, %q", tag, tree.Flat, got)
+		}
+	}
+}
