@@ -34,6 +34,7 @@ type scan struct {
 	tags    int
 	formats formats
 	cut     bool // attributes are cut off
+	asIs    bool // no more scripts are taken out
 }
 
 // read passes over the page; false says that it is not to be parsed.
@@ -107,13 +108,15 @@ func (s *scan) start() {
 func (s *scan) text(name string) {
 	n := untilEnd(s.page[s.at:], name)
 	if s.at+n == len(s.page) {
-		return // there is no end tag: the parser may see it otherwise
+		s.asIs = true // the rest is text, if the parser sees it so
+		return
 	}
 	body := s.page[s.at : s.at+n]
-	if name == "script" && (n >= leastScript || bytes.HasPrefix(body, []byte(scriptMark))) {
+	if name == "script" && !s.asIs && (n >= leastScript || bytes.HasPrefix(body, []byte(scriptMark))) {
 		if bytes.Contains(body, []byte("<!--")) {
 			if bytes.Contains(bytes.ToLower(body), []byte("<script")) {
-				return // its end may be another one
+				s.asIs = true // its end may be another one
+				return
 			}
 		} else if bytes.IndexByte(body, 0) < 0 {
 			s.replace(s.at, s.at+n, scriptMark+strconv.Itoa(len(s.scripts)))

@@ -155,6 +155,9 @@ func (t *Tree) Text(n ID) string {
 	if t.nodes[n].kind == Text {
 		return t.nodes[n].data
 	}
+	if c := t.nodes[n].first; c != 0 && t.nodes[c].next == 0 && t.nodes[c].kind == Text {
+		return t.nodes[c].data
+	}
 	var b strings.Builder
 	for c := t.Following(n, n); c != 0; c = t.Following(c, n) {
 		if t.nodes[c].kind == Text {

@@ -6,7 +6,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
-	"slices"
+	"math/bits"
+	"sync"
 )
 
 // Forest is a sum of trees. The zero Forest says 1/2 of everything.
@@ -15,6 +16,8 @@ type Forest struct {
 	nodes []node
 	roots []int32
 	leaf  []float32
+	asked []question // the questions of all nodes, each once; empty for a forest that is still trained
+	asks  []int32    // by node, which of them it asks
 }
 
 // node asks whether a row's feature is at most a limit. A child below zero is a leaf.
@@ -30,31 +33,164 @@ const sure = 4.5
 // round is how many trees are asked before rows that are sure leave.
 const round = 24
 
+// batch is how many rows are taken through the trees at a time, a bit each.
+const batch = 64
+
+// few is how many rows of a batch go through a tree one by one.
+const few = 6
+
 // Predict writes into out the probability of each row of rows, width bytes apart.
 func (f *Forest) Predict(rows []uint8, width int, out []float32) {
-	asked := make([]int32, len(out))
+	d := desks.Get().(*desk)
+	defer desks.Put(d)
+	for lo := 0; lo < len(out); lo += batch {
+		hi := min(lo+batch, len(out))
+		d.open(f, rows[lo*width:hi*width], width)
+		d.predict(out[lo:hi])
+	}
+	for i := range out {
+		out[i] = sigmoid(out[i])
+	}
+}
+
+// desk is the memory of one Predict.
+type desk struct {
+	f       *Forest
+	rows    []uint8
+	width   int
+	turn    uint32 // of the batch: what was made in another one does not count
+	columns []column
+	yes     []answer // for each question of the forest, the rows of which the answer is yes
+	reach   [256]uint64
+}
+
+// column is one feature of the batch's rows, eight in a word.
+type column struct {
+	turn  uint32
+	words [batch / 8]uint64
+}
+
+type answer struct {
+	turn uint32
+	rows uint64
+}
+
+var desks = sync.Pool{New: func() any { return new(desk) }}
+
+func (d *desk) open(f *Forest, rows []uint8, width int) {
+	if d.turn++; d.turn == 0 || len(d.columns) < width || len(d.yes) < len(f.asked) {
+		d.columns, d.yes = make([]column, max(width, len(d.columns))), make([]answer, max(len(f.asked), len(d.yes)))
+		d.turn = 1
+	}
+	d.f, d.rows, d.width = f, rows, width
+}
+
+// predict adds up the trees for the rows of the batch.
+func (d *desk) predict(out []float32) {
+	f := d.f
 	for i := range out {
 		out[i] = f.base
-		asked[i] = int32(i)
 	}
+	active := ^uint64(0) >> (batch - len(out))
 	leaves := 0
 	for k, root := range f.roots {
 		end := int32(len(f.nodes))
 		if k+1 < len(f.roots) {
 			end = f.roots[k+1]
 		}
-		tree := f.nodes[root:end]
-		leaf := f.leaf[leaves : leaves+len(tree)+1]
-		leaves += len(tree) + 1
-		for _, i := range asked {
-			out[i] += leaf[walk(tree, rows[int(i)*width:(int(i)+1)*width])]
+		leaf := f.leaf[leaves : leaves+int(end-root)+1]
+		leaves += len(leaf)
+		if len(f.asked) == 0 || bits.OnesCount64(active) <= few || root == end {
+			for rest := active; rest != 0; rest &= rest - 1 {
+				i := bits.TrailingZeros64(rest)
+				out[i] += leaf[walk(f.nodes[root:end], d.rows[i*d.width:(i+1)*d.width])]
+			}
+		} else {
+			d.tree(f.nodes[root:end], f.asks[root:end], leaf, active, out)
 		}
 		if k%round == round-1 {
-			asked = slices.DeleteFunc(asked, func(i int32) bool { return out[i] > sure || out[i] < -sure })
+			for rest := active; rest != 0; rest &= rest - 1 {
+				if i := bits.TrailingZeros64(rest); out[i] > sure || out[i] < -sure {
+					active &^= 1 << i
+				}
+			}
 		}
 	}
-	for i := range out {
-		out[i] = sigmoid(out[i])
+}
+
+// tree takes the active rows down one tree at once: each node hands on those that reach it.
+func (d *desk) tree(tree []node, asks []int32, leaf []float32, active uint64, out []float32) {
+	reach := d.reach[:len(tree)]
+	clear(reach)
+	reach[0] = active
+	for k := range tree {
+		here := reach[k]
+		if here == 0 {
+			continue
+		}
+		a := &d.yes[asks[k]]
+		if a.turn != d.turn {
+			a.turn, a.rows = d.turn, d.ask(d.f.asked[asks[k]])
+		}
+		n := &tree[k]
+		d.hand(n.left, here&a.rows, reach, leaf, out)
+		d.hand(n.right, here&^a.rows, reach, leaf, out)
+	}
+}
+
+// hand gives rows to a child.
+func (d *desk) hand(child int16, rows uint64, reach []uint64, leaf, out []float32) {
+	if child >= 0 {
+		reach[child] |= rows
+		return
+	}
+	v := leaf[^child]
+	for ; rows != 0; rows &= rows - 1 {
+		out[bits.TrailingZeros64(rows)] += v
+	}
+}
+
+// question is what a node asks: is the feature at most the limit?
+type question struct {
+	feature uint16
+	limit   uint8
+}
+
+const (
+	ones = 0x0101010101010101
+	tops = 0x8080808080808080
+)
+
+// ask is the rows of the batch of which the answer to q is yes.
+func (d *desk) ask(q question) uint64 {
+	if q.limit == 255 {
+		return ^uint64(0)
+	}
+	c := &d.columns[q.feature]
+	if c.turn != d.turn {
+		c.turn = d.turn
+		d.fill(c, int(q.feature))
+	}
+	more := uint64(q.limit) + 1
+	low := (more & 0x7f) * ones
+	above := uint64(0)
+	for k, x := range c.words {
+		// The top bit of each byte says whether it is at least more: first by the seven lower bits.
+		ge := (x | tops) - low
+		if more < 0x80 {
+			ge |= x
+		} else {
+			ge &= x
+		}
+		above |= (ge & tops >> 7) * 0x0102040810204080 >> 56 << (8 * k)
+	}
+	return ^above
+}
+
+func (d *desk) fill(c *column, feature int) {
+	c.words = [batch / 8]uint64{}
+	for i, at := 0, feature; at < len(d.rows); i, at = i+1, at+d.width {
+		c.words[i>>3] |= uint64(d.rows[at]) << (8 * (i & 7))
 	}
 }
 
@@ -138,5 +274,21 @@ func Parse(b []byte, width int) (*Forest, []byte, error) {
 			b = b[2:]
 		}
 	}
+	f.index()
 	return f, b, nil
+}
+
+// index finds the questions that nodes share.
+func (f *Forest) index() {
+	known := make(map[question]int32)
+	for _, n := range f.nodes {
+		q := question{n.feature, n.limit}
+		k, ok := known[q]
+		if !ok {
+			k = int32(len(f.asked))
+			known[q] = k
+			f.asked = append(f.asked, q)
+		}
+		f.asks = append(f.asks, k)
+	}
 }
