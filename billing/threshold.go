@@ -19,8 +19,8 @@ type Threshold struct {
 
 // Thresholds keeps which ones were crossed and told.
 type Thresholds interface {
-	// Cross writes down what was crossed since: each share once a month, and the higher one alone when
-	// both were crossed.
+	// Cross writes down what was crossed since: each share once a month, and anew of a ceiling that was
+	// raised; the higher one alone when both were crossed.
 	Cross(ctx context.Context) error
 	// ClaimThresholds takes what is to be told for as long as ClaimTime.
 	ClaimThresholds(ctx context.Context, limit int) ([]Threshold, error)

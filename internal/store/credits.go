@@ -131,23 +131,31 @@ func (s *Store) Cross(ctx context.Context) error {
 		percent, charged, ceiling int64
 	}
 	var list []crossing
-	err = query(ctx, s.ro, `SELECT a.id, a.plan, a.spending_cap, m.charged, COALESCE((SELECT MAX(t.percent) FROM thresholds t
-		WHERE t.account = a.id AND t.month = m.month AND t.charged <= m.charged), 0)
+	err = query(ctx, s.ro, `SELECT a.id, a.plan, a.spending_cap, m.charged,
+		COALESCE((SELECT t.ceiling FROM thresholds t WHERE t.account = a.id AND t.month = m.month AND t.percent = 80), 0),
+		COALESCE((SELECT t.ceiling FROM thresholds t WHERE t.account = a.id AND t.month = m.month AND t.percent = 100), 0)
 		FROM usage_months m JOIN accounts a ON a.id = m.account WHERE m.month = $1 AND m.charged > 0 AND a.status = 'active'`, args{month}, func(row *sql.Rows) error {
 		var account, planName string
 		var limit sql.NullInt64
-		var charged, told int64
-		if err := row.Scan(&account, &planName, &limit, &charged, &told); err != nil {
+		var charged, told80, told100 int64 // of which ceiling
+		if err := row.Scan(&account, &planName, &limit, &charged, &told80, &told100); err != nil {
 			return err
 		}
 		plan, _ := s.plans.Plan(planName)
 		ceiling := plan.Ceiling(pointer(limit))
-		for _, percent := range []int64{100, 80} {
-			if percent > told && !ceiling.IsUnlimited() && ceiling > 0 && charged*100 >= int64(ceiling)*percent {
-				list = append(list, crossing{account, percent, charged, int64(ceiling)})
-				break
-			}
+		if ceiling.IsUnlimited() || ceiling <= 0 {
+			return nil
 		}
+		c := crossing{account: account, charged: charged, ceiling: int64(ceiling)}
+		switch {
+		case charged >= c.ceiling && c.ceiling > told100:
+			c.percent = 100
+		case charged < c.ceiling && charged*100 >= c.ceiling*80 && c.ceiling > told80:
+			c.percent = 80
+		default:
+			return nil
+		}
+		list = append(list, c)
 		return nil
 	})
 	if err != nil {
@@ -155,7 +163,9 @@ func (s *Store) Cross(ctx context.Context) error {
 	}
 	for _, c := range list {
 		_, err := s.db.ExecContext(ctx, `INSERT INTO thresholds (account, month, percent, event, ceiling, charged, crossed_at, tries, due_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $7) ON CONFLICT (account, month, percent) DO NOTHING`,
+			VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $7) ON CONFLICT (account, month, percent) DO UPDATE SET event = excluded.event,
+			ceiling = excluded.ceiling, charged = excluded.charged, crossed_at = excluded.crossed_at, tries = 0, due_at = excluded.due_at, done_at = NULL
+			WHERE thresholds.ceiling < excluded.ceiling`,
 			c.account, month, c.percent, billing.NewID("evt"), c.ceiling, c.charged, now)
 		if err != nil {
 			return fmt.Errorf("write a threshold down: %w", err)
