@@ -663,7 +663,7 @@ type CrawlRequest struct {
 	// Links How links are written.
 	Links *LinkStyle `json:"links,omitempty"`
 
-	// MaxDepth Links from the start at most.
+	// MaxDepth Links from the start at most. What a sitemap lists is one link away; with `sitemap: only` the depth does not count.
 	MaxDepth *int `json:"max_depth,omitempty"`
 
 	// MaxPages Pages to deliver at most.

@@ -112,17 +112,36 @@ func (t *task) found(kind ItemKind, to policy.Target, depth int, mark string) Fo
 	return Found{Kind: kind, URL: to.String(), Host: to.Host(), Pace: t.c.Profile.PaceKey(to), Form: form, Depth: depth}
 }
 
-// seed asks robots.txt for sitemaps; without any, the usual place is tried.
+// seed asks robots.txt for sitemaps, and adds the usual place.
 func (t *task) seed(ctx context.Context) error {
-	listed, err := t.c.Reader.Sitemaps(ctx, t.request())
+	listed, err := t.c.Reader.Sitemaps(ctx, t.request(ctx))
 	if err != nil {
 		return err
 	}
-	if len(listed) == 0 {
-		listed = []string{"/sitemap.xml"}
+	if t.work.Rules.Sitemap == SitemapOnly {
+		t.scopeOf(listed)
 	}
-	t.sitemapFiles(listed, 1)
+	t.sitemapFiles(append(listed, "/sitemap.xml"), 1)
 	return nil
+}
+
+// scopeOf makes another host of the owner the crawl's own when all sitemaps of robots.txt lie there, as
+// where a site has moved to www. No start page is read that would say so.
+func (t *task) scopeOf(listed []string) {
+	var there policy.Target
+	for _, address := range listed {
+		to, err := t.target.Resolve(strings.TrimSpace(address))
+		if err != nil || !t.scope.sameOwner(to) {
+			continue
+		}
+		if t.scope.onSite(to) {
+			return
+		}
+		there = to
+	}
+	if !there.IsZero() {
+		t.settleScope(there)
+	}
 }
 
 // sitemapFiles queues sitemap files of the site itself, as many as are read at most. Depth 1 is listed in
@@ -143,7 +162,7 @@ func (t *task) sitemapFiles(addresses []string, depth int) {
 
 // sitemap reads a sitemap file and queues what it lists.
 func (t *task) sitemap(ctx context.Context) error {
-	request := t.request()
+	request := t.request(ctx)
 	if t.work.Rules.Sitemap == SitemapOnly {
 		request.Within = t.scope.sameOwner
 	}
@@ -156,6 +175,9 @@ func (t *task) sitemap(ctx context.Context) error {
 		return err
 	}
 	t.finish.Requests = 1
+	if t.work.Rules.Sitemap == SitemapOnly {
+		t.settleScope(final)
+	}
 	s := readSitemap(body)
 	if t.item.Depth <= 2 {
 		t.sitemapFiles(s.files, t.item.Depth+1)
@@ -168,6 +190,10 @@ func (t *task) sitemap(ctx context.Context) error {
 			pages = append(pages, to)
 		}
 	}
-	t.queue(pages, 1)
+	depth := 1
+	if t.work.Rules.Sitemap == SitemapOnly {
+		depth = 0 // no links are followed: max_depth does not count
+	}
+	t.queue(pages, depth)
 	return nil
 }

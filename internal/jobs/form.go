@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"crypto/sha256"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -63,8 +64,14 @@ func splitQuery(t policy.Target) (path string, parameters []string) {
 	return path, strings.Split(query, "&")
 }
 
-// withoutSession drops ";jsessionid=…" from a path.
+// visit is a segment that names a visit, as ASP.NET writes it without cookies: "/(S(lit3py55t21z5v55vlm25s55))".
+var visit = regexp.MustCompile(`^/\((?:[A-Z]\([0-9A-Za-z_-]{8,200}\))+\)(?:/|$)`)
+
+// withoutSession drops ";jsessionid=…" from a path, and a segment that names a visit.
 func withoutSession(path string) string {
+	if found := visit.FindString(path); found != "" {
+		path = "/" + path[len(found):]
+	}
 	lower := strings.ToLower(path)
 	for _, mark := range []string{";jsessionid=", ";phpsessid=", ";sid="} {
 		if i := strings.Index(lower, mark); i >= 0 {

@@ -47,6 +47,9 @@ func (r *Runner) one(ctx, outer context.Context, item Item) Finish {
 	}
 	if t.work.Kind == Crawl {
 		t.scope = newScope(t.work)
+		if item.Kind == Page {
+			t.finish.Form = FormOf(t.target)
+		}
 	}
 	switch item.Kind {
 	case Seed:
@@ -60,19 +63,35 @@ func (r *Runner) one(ctx, outer context.Context, item Item) Finish {
 }
 
 // request is the item's read.
-func (t *task) request() reader.Request {
+func (t *task) request(ctx context.Context) reader.Request {
 	cause := policy.Cause{Kind: policy.CauseKind(t.work.Kind), ID: t.work.Job, Account: t.work.Account, Request: t.work.Request}
 	r := reader.Request{
 		Profile: t.c.Profile, Cause: cause, Target: t.target, Options: t.work.Options, FingerprintKey: t.work.FingerprintKey,
 		Turn: t.item.Turn, Follow: t.work.Kind == Crawl,
 	}
 	if t.work.Kind == Crawl {
-		r.Within = t.scope.onSite
+		r.Within = t.mayLead(ctx)
 		if t.item.Kind == Start {
 			r.Within, r.FreshRobots = t.scope.sameOwner, refetches(t.c.Profile)
 		}
 	}
 	return r
+}
+
+// mayLead says where redirects may lead: on the site, and not to a page that the job has or will have under
+// that name.
+func (t *task) mayLead(ctx context.Context) func(policy.Target) bool {
+	return func(to policy.Target) bool {
+		if !t.scope.onSite(to) || t.item.Kind == Sitemap {
+			return t.scope.onSite(to)
+		}
+		form := FormOf(to)
+		if form == FormOf(t.target) {
+			return true // a hop that sets a cookie, or adds what names no page
+		}
+		known, err := t.c.Store.KnowsPage(ctx, t.item.Job, form)
+		return err != nil || !known
+	}
 }
 
 // refetches is true for profiles that read robots.txt anew when a crawl begins.
@@ -94,14 +113,14 @@ func (t *task) page(ctx context.Context) error {
 	meter := billing.New(t.c.Reader, l)
 	order := billing.Order{
 		Account: t.work.Account, Key: t.work.Key, Operation: t.item.ID(), Job: t.work.Job, Kind: t.work.Kind,
-		Longest: t.c.Timeout + margin, Request: t.request(),
+		Longest: t.c.Timeout + margin, Request: t.request(ctx),
 	}
 	return meter.Read(ctx, order, t.handOver)
 }
 
 // look reads a start page that is not itself wanted, for its links.
 func (t *task) look(ctx context.Context) error {
-	trail, err := t.c.Reader.Look(ctx, t.request())
+	trail, err := t.c.Reader.Look(ctx, t.request(ctx))
 	if err != nil {
 		return err
 	}
@@ -269,9 +288,14 @@ func (t *task) stop(reason string) Finish {
 	return f
 }
 
-// offScope ends an item whose page leads elsewhere: told, not followed.
+// offScope ends an item whose page leads elsewhere: told, not followed. One that leads to another page of
+// the job is a name of that page.
 func (t *task) offScope(to policy.Target) Finish {
 	t.finish.Requests = 1
+	if t.scope.onSite(to) {
+		t.finish.Counter = Duplicate
+		return t.finish
+	}
 	return t.ended(&fault.Error{Kind: fault.TargetError, Reason: "off_domain_redirect", Detail: "The page redirects to " + cutText(to.String(), 500) +
 		", outside of this crawl, and was not followed. Start a crawl there, or read it alone."})
 }

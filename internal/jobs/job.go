@@ -144,6 +144,9 @@ func (i Item) Written() string {
 // Form is the hash of a URL's normal form: two URLs with one form are one page.
 type Form [16]byte
 
+// Called is the form under which a frontier keeps who calls the page of form f its own.
+func (f Form) Called() Form { return hashForm("called " + string(f[:])) }
+
 // Found is a URL for the frontier.
 type Found struct {
 	Kind      ItemKind
@@ -183,6 +186,7 @@ type Finish struct {
 	Found    []Found
 	Aliases  []Form // where redirects led: a page that was delivered there makes this one a duplicate
 	Own      *Found // the address that the page calls its own, where it is another one of the site
+	Form     Form   // of the item's own address; zero but for pages of a crawl
 	Requests int
 	Limits   int // links that a bound kept out
 	// Retry says how an item that waits again waits; Failed counts it as a failed read.
@@ -269,6 +273,8 @@ type Store interface {
 	// FinishItem writes what became of an item; it is nil as well for one that somebody else has
 	// finished or whose job is over.
 	FinishItem(ctx context.Context, f Finish) error
+	// KnowsPage is true for a form of the job's that waits, is being read or gave a page.
+	KnowsPage(ctx context.Context, job string, f Form) (bool, error)
 	// JobsChanged is closed when something new may be claimed.
 	JobsChanged() <-chan struct{}
 }

@@ -156,11 +156,11 @@ type works struct {
 
 const mostWorks = 500
 
-// get is the item's job. A start page's read may change the job's host, here or in another replica: only
-// what comes after it is kept.
+// get is the item's job. The read of a start page or a sitemap may change the job's host, here or in another
+// replica: only what comes after it is kept.
 func (w *works) get(ctx context.Context, s Store, item Item) (Work, error) {
 	job := item.Job
-	if item.Kind == Start {
+	if item.Kind != Page {
 		return s.Work(ctx, job)
 	}
 	w.mu.Lock()

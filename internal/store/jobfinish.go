@@ -102,7 +102,7 @@ func (s *Store) finish(ctx context.Context, tx *sql.Tx, f *finishing) (err error
 		do   func(context.Context, *sql.Tx, *finishing) error
 	}{
 		{"lock hosts", s.lockFinishHosts}, {"lock jobs", s.lockFinishJobs}, {"find claims", s.findClaims}, {"look for other names", s.resolveAliases},
-		{"settle", s.settleItems}, {"keep results", s.keepResults}, {"queue links", s.queueLinks}, {"end URLs", s.endItems},
+		{"settle", s.settleItems}, {"keep results", s.keepResults}, {"queue links", s.queueLinks}, {"end URLs", s.endItems}, {"bring pages back", s.bringBack},
 		{"open hosts", s.openHosts}, {"count", s.countJobs}, {"end jobs", s.endJobs},
 	} {
 		if err := step.do(ctx, tx, f); err != nil {
@@ -241,10 +241,7 @@ func (s *Store) resolveAlias(ctx context.Context, tx *sql.Tx, f *finishing, item
 		return err
 	case n.place == 0:
 		j.nextPlace++
-		_, err := tx.ExecContext(ctx, `INSERT INTO frontier (job, place, kind, url, raw, twins, host, pace_key, form, depth, state, not_before)
-			VALUES ($1, $2, $3, '', '', '', '', '', $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
-			item.Item.Job, j.nextPlace-1, int64(jobs.Alias), form[:], item.Item.Depth, stateDelivered, f.now)
-		return err
+		return keepAlias(ctx, tx, f.now, item, j.nextPlace-1, form)
 	case n.state == stateWaits:
 		// It waits under the other name: this read is the page's.
 		if _, err := tx.ExecContext(ctx, "UPDATE frontier SET state = $1 WHERE job = $2 AND place = $3", stateDelivered, item.Item.Job, n.place); err != nil {
@@ -259,7 +256,8 @@ func (s *Store) resolveAlias(ctx context.Context, tx *sql.Tx, f *finishing, item
 }
 
 // preferOwn is for the address that a page calls its own: the page is delivered under that one, once it
-// was or will be read there. An own address that was read and gave nothing does not count.
+// was or will be read there. An own address that was read and gave nothing does not count; one that will be
+// read and give nothing brings the page back.
 func (s *Store) preferOwn(ctx context.Context, tx *sql.Tx, f *finishing, item *jobs.Finish) error {
 	n, err := findForm(ctx, tx, item.Item.Job, item.Own.Form)
 	switch {
@@ -269,7 +267,58 @@ func (s *Store) preferOwn(ctx context.Context, tx *sql.Tx, f *finishing, item *j
 		item.Found = append(item.Found, *item.Own)
 	}
 	duplicate(item)
+	if n.state == stateDelivered {
+		return nil
+	}
+	j := f.rows[item.Item.Job]
+	j.nextPlace++
+	return keepAlias(ctx, tx, f.now, item, j.nextPlace-1, item.Own.Form.Called())
+}
+
+// keepAlias keeps another name of an item, which nothing is read for. Its depth is the item's place.
+func keepAlias(ctx context.Context, tx *sql.Tx, now int64, item *jobs.Finish, place int64, form jobs.Form) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO frontier (job, place, kind, url, raw, twins, host, pace_key, form, depth, state, not_before)
+		VALUES ($1, $2, $3, '', '', '', '', '', $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
+		item.Item.Job, place, int64(jobs.Alias), form[:], item.Item.Place, stateDelivered, now)
+	return err
+}
+
+// bringBack lets pages wait again that were given up for an address which they call their own and which gave
+// nothing.
+func (s *Store) bringBack(ctx context.Context, tx *sql.Tx, f *finishing) error {
+	for _, item := range f.items {
+		if !f.mine[item] || item.Form == (jobs.Form{}) || item.Fate != jobs.Ended || isPage(item) || item.Counter == jobs.Duplicate {
+			continue
+		}
+		job, form, back := item.Item.Job, item.Form.Called(), map[string]int64{}
+		err := query(ctx, tx, `UPDATE frontier SET state = $1, not_before = $2 WHERE job = $3 AND state = $4
+			AND place = (SELECT a.depth FROM frontier a WHERE a.job = $3 AND a.form = $5) RETURNING pace_key`,
+			args{stateWaits, f.now, job, stateDone, form[:]}, func(row *sql.Rows) error {
+				var pace string
+				err := row.Scan(&pace)
+				back[pace]++
+				return err
+			})
+		if err != nil {
+			return err
+		}
+		if len(back) == 0 {
+			continue
+		}
+		for _, n := range back {
+			f.rows[job].delta.counts[jobs.Duplicate] -= n
+		}
+		if err := s.addPending(ctx, tx, f.now, job, rankOf(f.now, 0), back); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// KnowsPage says whether the job has, or will have, a page of that form. See jobs.Store.
+func (s *Store) KnowsPage(ctx context.Context, job string, form jobs.Form) (known bool, err error) {
+	err = s.ro.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM frontier WHERE job = $1 AND form = $2 AND state <> $3)", job, form[:], stateDone).Scan(&known)
+	return known, err
 }
 
 // duplicate takes an item's page back: another item has it.
