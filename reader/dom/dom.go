@@ -88,6 +88,7 @@ func Parse(page []byte, limits Limits) *Tree {
 func (t *Tree) Parse(page []byte, limits Limits) {
 	limits = limits.withDefaults()
 	s := scan{page: page, limits: limits}
+	defer s.free()
 	if !s.read() {
 		t.flatten(s.source(), limits)
 		return
@@ -220,6 +221,7 @@ func (t *Tree) push(parent ID, made node) ID {
 func (t *Tree) AppendHTML(parent ID, fragment string, limits Limits) ID {
 	limits = limits.withDefaults()
 	s := scan{page: []byte(fragment), limits: limits}
+	defer s.free()
 	if !s.read() {
 		return 0
 	}

@@ -2,8 +2,10 @@ package dom
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Before golang.org/x/net/html builds a tree, one pass over the page's tags finds out whether it can
@@ -69,13 +71,28 @@ func (s *scan) source() []byte {
 	if s.done == 0 {
 		return s.page
 	}
-	return append(s.out, s.page[s.done:]...)
+	s.out = append(s.out, s.page[s.done:]...)
+	s.done = len(s.page)
+	return s.out
 }
+
+// sources are the memory of pages for the parser.
+var sources = sync.Pool{New: func() any { return new([]byte) }}
+
+// free gives the page for the parser back; nothing points into it.
+func (s *scan) free() {
+	if s.out != nil && cap(s.out) <= largeSource {
+		sources.Put(&s.out)
+	}
+}
+
+// largeSource is the size of a page from which on its memory is not kept.
+const largeSource = 4 << 20
 
 // replace puts text in the place of the page's bytes from lo to hi.
 func (s *scan) replace(lo, hi int, text string) {
 	if s.out == nil {
-		s.out = make([]byte, 0, len(s.page))
+		s.out = slices.Grow(*sources.Get().(*[]byte), len(s.page))[:0]
 	}
 	s.out = append(append(s.out, s.page[s.done:lo]...), text...)
 	s.done = hi

@@ -19,6 +19,10 @@ func hard() map[string]string {
 		names.WriteString(" a")
 		names.WriteString(strconv.Itoa(i))
 	}
+	var manyRules strings.Builder
+	for i := range 5000 {
+		manyRules.WriteString(".x" + strconv.Itoa(i) + ".a{display:none}")
+	}
 	return map[string]string{
 		"attributes of all names": "<body><p" + names.String() + ">text</p>",
 		"attributes in quotes":    "<body><p title='a > b' " + many("c='>' ", 300_000) + ">text</p>",
@@ -39,6 +43,7 @@ func hard() map[string]string {
 		"paragraphs":              "<body>text" + many("<p>A paragraph of a few words.", 50_000),
 		"brackets":                "<body>text" + many("[", 200_000),
 		"comments":                "<body>text" + many("<!-- x -->", 200_000),
+		"rules of one class":      "<style>" + manyRules.String() + "</style><body>text" + many("<p class='a b c d e f g h i j'>x", 50_000),
 		"hidden":                  "<style>" + many(".a{display:none}", 10_000) + "</style><body>text" + many("<p style='color:#fff;background:#fff' class='a b c'>", 30_000),
 	}
 }

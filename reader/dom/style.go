@@ -318,6 +318,7 @@ var tells = func() map[string]bool {
 const (
 	mostCSS   = 512 << 10
 	mostRules = 5000
+	mostTries = 2_000_000 // of a rule on an element, for a page
 )
 
 // sheet has the simple rules of a page's style elements: one compound selector of a tag, an id and
@@ -327,6 +328,7 @@ type sheet struct {
 	rules []rule
 	by    map[string][]int32 // the rules whose selector has this id, class or tag last
 	seen  []int32
+	tries int
 }
 
 type rule struct {
@@ -570,7 +572,7 @@ func (s *sheet) match(t *Tree, n ID, class, id string) {
 
 func (s *sheet) try(t *Tree, n ID, class, id string, some []int32) {
 	for _, k := range some {
-		if len(s.seen) > 32 {
+		if s.tries++; len(s.seen) > 32 || s.tries > mostTries {
 			return
 		}
 		r := &s.rules[k]
