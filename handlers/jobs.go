@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/webreaderapi/webreader/billing"
 	"github.com/webreaderapi/webreader/internal/fault"
 	"github.com/webreaderapi/webreader/internal/jobs"
 	"github.com/webreaderapi/webreader/openapi"
+	"github.com/webreaderapi/webreader/reader/gate"
 )
 
 // mostResultBytes is how much of results an answer holds.
@@ -261,15 +263,63 @@ func newDeliveries(list []jobs.Delivery) deliveryList {
 	return answer
 }
 
-// makeJob makes a job under the caller's Idempotency-Key, once. A repeat gets the first one.
-func (s *Server) makeJob(ctx context.Context, door string, body any, key *string, create func(id string) (jobs.Job, error)) (j jobs.Job, err error) {
-	err = s.once(ctx, door, body, key, func(op billing.Operation) (string, error) {
+// wish is what every request for a job holds.
+type wish struct {
+	door  string
+	body  any
+	key   *string // Idempotency-Key
+	hook  *string
+	units *int64
+}
+
+// ordered is the answer to a request for a job: the job, or the stream of its results.
+type ordered interface {
+	openapi.CreateBatchResponseObject
+	openapi.CreateCrawlResponseObject
+}
+
+// order makes a job under the caller's Idempotency-Key, once; a repeat gets the first one.
+func (a api) order(ctx context.Context, w wish, create func(jobs.Order) (jobs.Job, error)) (ordered, error) {
+	c := callOf(ctx)
+	o := jobs.Order{Principal: c.principal, Request: c.id, MaxUnits: w.units}
+	err := recode(w.body, &o.Options)
+	if err != nil {
+		return nil, err
+	}
+	if !a.hasExit(o.Options.Country) {
+		return nil, gate.NoExit()
+	}
+	if o.WebhookURL, err = a.webhookURL(w.hook); err != nil {
+		return nil, err
+	}
+	var j jobs.Job
+	err = a.once(ctx, w.door, w.body, w.key, func(op billing.Operation) (string, error) {
 		if op.Object != "" {
-			j, err = s.jobs.Job(ctx, callOf(ctx).principal.Account, op.Object)
+			j, err = a.jobs.Job(ctx, c.principal.Account, op.Object)
 			return op.Object, err
 		}
-		j, err = create(jobs.NewJobID(op.ID))
+		o.ID = jobs.NewJobID(op.ID)
+		j, err = create(o)
 		return j.ID, err
 	})
-	return j, err
+	if err != nil {
+		return nil, err
+	}
+	if stream := a.streamOf(ctx, j); stream != nil {
+		return stream, nil
+	}
+	return jobMade{newJob(j)}, nil
+}
+
+// webhookURL is where a job's events go, checked: https, or http where the operator allows the network.
+func (s *Server) webhookURL(raw *string) (string, error) {
+	if raw == nil {
+		return "", nil
+	}
+	u, err := url.Parse(*raw)
+	plain := err == nil && u.Scheme == "http" && s.plainHook != nil && s.plainHook(u.Hostname())
+	if err := checkWebhookURL(*raw); err != nil || u.Scheme != "https" && !plain {
+		return "", invalid([]fault.Field{{Name: "webhook_url", Detail: "must be an absolute https URL without user name, password or fragment"}})
+	}
+	return *raw, nil
 }

@@ -135,7 +135,7 @@ func (r *replicas) replica(p *policy.Profile, settings netguard.Config, database
 
 func (r *replicas) batch(urls ...string) jobs.Job {
 	r.t.Helper()
-	j, err := r.desk.Batch(r.t.Context(), jobs.BatchOrder{Principal: r.principal, ID: billing.NewID("job"), Request: "req_1", URLs: urls})
+	j, err := r.desk.Batch(r.t.Context(), jobs.BatchOrder{Order: jobs.Order{Principal: r.principal, ID: billing.NewID("job"), Request: "req_1"}, URLs: urls})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func (r *replicas) batch(urls ...string) jobs.Job {
 
 func (r *replicas) crawl(url string) jobs.Job {
 	r.t.Helper()
-	j, err := r.desk.Crawl(r.t.Context(), jobs.CrawlOrder{Principal: r.principal, ID: billing.NewID("job"), Request: "req_1", URL: url,
+	j, err := r.desk.Crawl(r.t.Context(), jobs.CrawlOrder{Order: jobs.Order{Principal: r.principal, ID: billing.NewID("job"), Request: "req_1"}, URL: url,
 		Rules: jobs.Rules{Sitemap: jobs.SitemapInclude, MaxDepth: -1}})
 	if err != nil {
 		r.t.Fatal(err)

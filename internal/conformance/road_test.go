@@ -53,7 +53,7 @@ func road(b *testing.B, database string) {
 			for i := from; i < min(from+100, pages); i++ {
 				urls = append(urls, fmt.Sprintf("http://h%d.test/p%d", i%hosts, i))
 			}
-			j, err := desk.Batch(b.Context(), jobs.BatchOrder{Principal: principal, ID: billing.NewID("job"), Request: "req_1", URLs: urls})
+			j, err := desk.Batch(b.Context(), jobs.BatchOrder{Order: jobs.Order{Principal: principal, ID: billing.NewID("job"), Request: "req_1"}, URLs: urls})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -36,28 +36,28 @@ type Desk struct {
 // NewDesk is the desk over a store.
 func NewDesk(s Store, p *policy.Profile) *Desk { return &Desk{store: s, profile: p} }
 
-// BatchOrder is a batch as it is asked for.
-type BatchOrder struct {
+// Order is what is asked for with every job.
+type Order struct {
 	Principal  billing.Principal
 	ID         string // of the job: NewJobID of the operation
 	Request    string // id of the API request
-	URLs       []string
 	Options    reader.Options
 	MaxUnits   *int64
 	WebhookURL string
 }
 
+// BatchOrder is a batch as it is asked for.
+type BatchOrder struct {
+	Order
+	URLs []string
+}
+
 // CrawlOrder is a crawl as it is asked for.
 type CrawlOrder struct {
-	Principal  billing.Principal
-	ID         string
-	Request    string
-	URL        string
-	Options    reader.Options
-	Rules      Rules
-	MaxPages   *int64
-	MaxUnits   *int64
-	WebhookURL string
+	Order
+	URL      string
+	Rules    Rules
+	MaxPages *int64
 }
 
 // NewJobID is the id of the job that an operation makes: the same for each repeat of it.
@@ -78,7 +78,7 @@ func (d *Desk) Batch(ctx context.Context, o BatchOrder) (Job, error) {
 	if err != nil {
 		return Job{}, err
 	}
-	s := d.spec(o.Principal, o.ID, o.Request, Batch, o.Options, o.MaxUnits, o.WebhookURL)
+	s := d.spec(Batch, o.Order)
 	s.Items, s.MaxPages, s.MaxRequests, s.Deadline = items, NoLimit, NoLimit, batchTime
 	return d.store.CreateJob(ctx, s)
 }
@@ -132,7 +132,7 @@ func (d *Desk) Crawl(ctx context.Context, o CrawlOrder) (Job, error) {
 	if pages < 1 || !most.IsUnlimited() && pages > int64(most) {
 		return Job{}, badField("max_pages", fmt.Sprintf("must be a number from 1 to %s, the plan's limit", most))
 	}
-	s := d.spec(o.Principal, o.ID, o.Request, Crawl, o.Options, o.MaxUnits, o.WebhookURL)
+	s := d.spec(Crawl, o.Order)
 	s.Rules, s.ScopeHost, s.Deadline = o.Rules, t.Host(), crawlTime
 	s.MaxPages, s.MaxRequests = pages, 5*pages+50
 	s.MaxQueued = min(s.MaxQueued, 10*s.MaxRequests+1000)
@@ -152,12 +152,13 @@ func (d *Desk) startOf(t policy.Target, o CrawlOrder) Found {
 	return f
 }
 
-func (d *Desk) spec(p billing.Principal, id, request, kind string, o reader.Options, units *int64, webhook string) Spec {
-	s := Spec{ID: id, Account: p.Account, Key: p.Key, Kind: kind, Request: request, Recipient: p.Recipient, Options: o, WebhookURL: webhook,
+func (d *Desk) spec(kind string, o Order) Spec {
+	p := o.Principal
+	s := Spec{ID: o.ID, Account: p.Account, Key: p.Key, Kind: kind, Request: o.Request, Recipient: p.Recipient, Options: o.Options, WebhookURL: o.WebhookURL,
 		MaxUnits: NoLimit, MaxQueued: amount(p.Plan.QueuedURLs), MaxBytes: amount(p.Plan.UndeliveredBytes),
 		MostRunning: p.Plan.RunningJobs, MostQueued: p.Plan.QueuedURLs}
-	if units != nil {
-		s.MaxUnits = *units
+	if o.MaxUnits != nil {
+		s.MaxUnits = *o.MaxUnits
 	}
 	return s
 }
