@@ -268,12 +268,12 @@ func TestAnEventIsTriedAgainWhileThePaymentServiceIsAway(t *testing.T) {
 	onEach(t, func(t *till) {
 		account, sub, _ := t.subscriber()
 		t.fake.Set(sub, "canceled")
-		t.fake.Answer(func(int, *http.Request) stripetest.Do { return stripetest.Hang })
+		t.fake.Does(func(int, *http.Request) stripetest.Do { return stripetest.Hang })
 		t.receive("evt_1", "customer.subscription.deleted", map[string]any{"object": "subscription", "id": sub})
 		if t.plan(account.ID) != "standard" {
 			t.Error("an event was believed")
 		}
-		t.fake.Answer(nil)
+		t.fake.Does(nil)
 		t.clock.advance(time.Minute)
 		must(t.desk.Step(t.Context()))(t)
 		if t.plan(account.ID) != "free" {
@@ -345,7 +345,7 @@ func TestARejectedReportShowsAndIsTriedOnceADay(t *testing.T) {
 		account, _, _ := t.subscriber()
 		t.charge(account.ID, 2)
 		t.clock.advance(time.Hour)
-		t.fake.Answer(func(_ int, r *http.Request) stripetest.Do {
+		t.fake.Does(func(_ int, r *http.Request) stripetest.Do {
 			if strings.HasSuffix(r.URL.Path, "meter_events") {
 				return stripetest.Refuse400
 			}
@@ -358,7 +358,7 @@ func TestARejectedReportShowsAndIsTriedOnceADay(t *testing.T) {
 		if n := count(t.fake.Calls(), "POST /v1/billing/meter_events"); n < 20 || n > 35 || t.problems < n {
 			t.Errorf("sent %d times in 50 days, %d problems", n, t.problems)
 		}
-		if r := t.reconcile(); len(r.Differences) != 1 || r.Differences[0].GivenUp != 2 {
+		if r := t.reconcile(billing.Hour); len(r.Differences) != 1 || r.Differences[0].GivenUp != 2 {
 			t.Errorf("differences %v", r.Differences)
 		}
 	})
@@ -373,7 +373,7 @@ func TestWhatWasRefusedIsReportedOnceTheCauseIsGone(t *testing.T) {
 		t.clock.advance(time.Hour)
 		t.export()
 		t.wantHeld(customer, 0)
-		if r := t.reconcile(); len(r.Differences) != 1 || t.problems != 1 {
+		if r := t.reconcile(billing.Hour); len(r.Differences) != 1 || t.problems != 1 {
 			t.Errorf("%d problems, differences %v", t.problems, r.Differences)
 		}
 		t.fake.Now = t.clock.Now
@@ -392,16 +392,16 @@ func TestTheErrorReportOfTheMeterIsActedOn(t *testing.T) {
 		account, _, customer := t.subscriber()
 		t.charge(account.ID, 2)
 		t.clock.advance(time.Hour)
-		t.fake.Answer(func(int, *http.Request) stripetest.Do { return stripetest.LoseEvent })
+		t.fake.Does(func(int, *http.Request) stripetest.Do { return stripetest.LoseEvent })
 		t.export()
-		t.fake.Answer(nil)
+		t.fake.Does(nil)
 		t.clock.advance(time.Hour)
 		id := must(t.store.ReportIDs(t.Context(), customer))(t)[0]
 		body, signature := stripetest.Sign(fmt.Appendf(nil, `{"id":"evt_m","type":"v1.billing.meter.error_report_triggered","data":{"developer_message_summary":"There is 1 invalid event",
 			"reason":{"error_count":1,"error_types":[{"code":"meter_event_customer_not_found","sample_errors":[{"request":{"identifier":%q}}]}]}}}`, id), time.Now(), stripetest.Secret)
 		t.ok(t.desk.Receive(t.Context(), body, signature))
 		must(t.desk.Step(t.Context()))(t)
-		if r := t.reconcile(); t.problems != 1 || len(r.Differences) != 1 || r.Differences[0].GivenUp != 2 {
+		if r := t.reconcile(billing.Hour); t.problems != 1 || len(r.Differences) != 1 || r.Differences[0].GivenUp != 2 {
 			t.Errorf("%d problems, differences %v", t.problems, r.Differences)
 		}
 		t.clock.advance(26 * time.Hour) // the customer is there again

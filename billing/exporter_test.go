@@ -31,7 +31,7 @@ func TestDebitsAreReportedOnceAndAgree(t *testing.T) {
 		t.wantHeld(customer, 9)
 		t.wantAgreement()
 		t.clock.advance(time.Hour)
-		r := t.reconcile()
+		r := t.reconcile(billing.Hour)
 		if len(r.Books) != 1 || r.Books[0].Arrived != 9 || r.Books[0].Receipts != 9 || r.Held[0] != 9 || len(r.Differences) > 0 {
 			t.Errorf("%+v", r)
 		}
@@ -39,6 +39,32 @@ func TestDebitsAreReportedOnceAndAgree(t *testing.T) {
 			t.Errorf("%d reports for two slots", n)
 		}
 	})
+}
+
+// A report that was lost and one that was counted twice are both found, though the month's sum is right.
+func TestALostAndADoubledReportDoNotHideEachOther(t *testing.T) {
+	for name, c := range map[string]struct {
+		apart  time.Duration
+		window billing.Window
+	}{"hours": {time.Hour, billing.Hour}, "days": {24 * time.Hour, billing.Day}} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(t *till) {
+				account, _, customer := t.subscriber()
+				for _, do := range []stripetest.Do{stripetest.LoseEvent, stripetest.Double, stripetest.Serve} {
+					t.fake.Does(func(int, *http.Request) stripetest.Do { return do })
+					t.charge(account.ID, 5)
+					t.clock.advance(c.apart)
+					t.export()
+				}
+				t.clock.advance(c.apart)
+				t.wantHeld(customer, 15)
+				r := t.reconcile(c.window)
+				if len(r.Differences) != 1 || r.Held[0] != 15 || !strings.Contains(r.Differences[0].Why, "lacks 5 units") || !strings.Contains(r.Differences[0].Why, "5 units too many") {
+					t.Errorf("differences %v", r.Differences)
+				}
+			})
+		})
+	}
 }
 
 func count(list []string, want string) (n int) {
@@ -60,7 +86,7 @@ func TestFailuresOfThePaymentServiceChangeNoTotal(t *testing.T) {
 				t.charge(account.ID, 5)
 				t.clock.advance(slotTime)
 				failing := len(t.fake.Calls()) + 3
-				t.fake.Answer(func(n int, _ *http.Request) stripetest.Do {
+				t.fake.Does(func(n int, _ *http.Request) stripetest.Do {
 					if n <= failing {
 						return do
 					}
@@ -191,7 +217,7 @@ func crashAt(t *till, at int, after bool, away time.Duration) {
 	t.clock.advance(time.Hour)
 	if away > 24*time.Hour && credit > 0 && t.fake.Held(customer) == 7 {
 		// The cancellation was not sent within the payment service's 24 hours: it must show.
-		if r := t.reconcile(); len(r.Differences) == 0 || t.problems == 0 {
+		if r := t.reconcile(billing.Hour); len(r.Differences) == 0 || t.problems == 0 {
 			t.Errorf("a credit that came too late shows nowhere: %+v, %d problems", r, t.problems)
 		}
 		return
@@ -211,12 +237,12 @@ func TestALossAndADoubleAreFound(t *testing.T) {
 				account, _, customer := t.subscriber()
 				t.charge(account.ID, 5)
 				t.clock.advance(slotTime)
-				t.fake.Answer(func(int, *http.Request) stripetest.Do { return c.do })
+				t.fake.Does(func(int, *http.Request) stripetest.Do { return c.do })
 				t.export()
-				t.fake.Answer(nil)
+				t.fake.Does(nil)
 				t.wantHeld(customer, c.held)
 				t.clock.advance(time.Hour)
-				r := t.reconcile()
+				r := t.reconcile(billing.Hour)
 				if len(r.Differences) != 1 || !strings.Contains(r.Differences[0].String(), c.why) {
 					t.Errorf("differences %v, want %q", r.Differences, c.why)
 				}
@@ -235,7 +261,7 @@ func TestALateRetryLooksFirst(t *testing.T) {
 				t.charge(account.ID, 5)
 				t.clock.advance(slotTime)
 				first := true
-				t.fake.Answer(func(int, *http.Request) stripetest.Do {
+				t.fake.Does(func(int, *http.Request) stripetest.Do {
 					if first {
 						first = false
 						return do
@@ -246,7 +272,7 @@ func TestALateRetryLooksFirst(t *testing.T) {
 					t.export()
 					t.clock.advance(time.Hour)
 				}
-				t.fake.Answer(nil)
+				t.fake.Does(nil)
 				before := len(t.fake.Calls())
 				t.clock.advance(time.Hour)
 				t.export()
@@ -276,7 +302,7 @@ func TestUsageOlderThan35DaysIsTheHousesLossAndShows(t *testing.T) {
 		t.clock.advance(36 * 24 * time.Hour)
 		t.export()
 		t.wantHeld(customer, 5)
-		if r := t.reconcile(); t.problems != 1 || len(r.Differences) != 1 || r.Differences[0].GivenUp != 3 {
+		if r := t.reconcile(billing.Hour); t.problems != 1 || len(r.Differences) != 1 || r.Differences[0].GivenUp != 3 {
 			t.Errorf("%d problems, differences %v", t.problems, r.Differences)
 		}
 	})

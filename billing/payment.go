@@ -141,7 +141,22 @@ type Reporter interface {
 	Cancel(ctx context.Context, r UsageReport) error
 	// Held is how many units the payment service has for a customer between two whole minutes.
 	Held(ctx context.Context, customer string, p Period) (int64, error)
+	// HeldEach is the same by the hours or days that begin in p, both of whose ends are such ends; those
+	// without units may be left out.
+	HeldEach(ctx context.Context, customer string, p Period, w Window) (map[time.Time]int64, error)
 }
+
+// Window is a span in which the payment service adds up.
+type Window time.Duration
+
+// The windows.
+const (
+	Hour = Window(time.Hour)
+	Day  = Window(24 * time.Hour)
+)
+
+// of is the beginning of the window that t is in.
+func (w Window) of(t time.Time) time.Time { return t.UTC().Truncate(time.Duration(w)) }
 
 // Outbox is what waits to be reported, as the store keeps it. Every step is one transaction.
 type Outbox interface {
@@ -181,6 +196,24 @@ type Book struct {
 	Arrived           int64
 	GivenUp           int64
 	Receipts          int64 // the sum of the receipts, less credits
+
+	Hours map[time.Time]Sent // of the reports, those with any
+}
+
+// Add enters what was sent for a moment.
+func (b *Book) Add(at time.Time, s Sent) {
+	b.Arrived, b.UnderWay, b.Slack = b.Arrived+s.Arrived, b.UnderWay+s.UnderWay, b.Slack+s.Slack
+	if b.Hours == nil {
+		b.Hours = map[time.Time]Sent{}
+	}
+	b.Hours[Hour.of(at)] = b.Hours[Hour.of(at)].plus(s)
+}
+
+// Sent is what the payment service was told for a span of time: see Book.
+type Sent struct{ Arrived, UnderWay, Slack int64 }
+
+func (s Sent) plus(more Sent) Sent {
+	return Sent{s.Arrived + more.Arrived, s.UnderWay + more.UnderWay, s.Slack + more.Slack}
 }
 
 // Checkout is a sign-up or an upgrade under way. The cookie of the browser that began it is kept as

@@ -293,28 +293,46 @@ func (s *Stripe) Cancel(ctx context.Context, r UsageReport) error {
 }
 
 // Held adds up the meter's event summaries.
-func (s *Stripe) Held(ctx context.Context, customer string, p Period) (int64, error) {
-	id, err := s.meter(ctx)
-	if err != nil {
-		return 0, err
+func (s *Stripe) Held(ctx context.Context, customer string, p Period) (sum int64, err error) {
+	each, err := s.summaries(ctx, customer, p, nil)
+	for _, n := range each {
+		sum += n
 	}
-	return s.HeldBy(ctx, id, customer, p)
+	return sum, err
 }
 
-// HeldBy is Held by a meter of that id.
-func (s *Stripe) HeldBy(ctx context.Context, id, customer string, p Period) (int64, error) {
+// HeldEach are the meter's event summaries by hour or day.
+func (s *Stripe) HeldEach(ctx context.Context, customer string, p Period, w Window) (map[time.Time]int64, error) {
+	word := "hour"
+	if w == Day {
+		word = "day"
+	}
+	return s.summaries(ctx, customer, p, &word)
+}
+
+func (s *Stripe) summaries(ctx context.Context, customer string, p Period, window *string) (map[time.Time]int64, error) {
+	id, err := s.meter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.SummariesOf(ctx, id, customer, p, window)
+}
+
+// SummariesOf are the event summaries of the meter id by their beginnings; one for all of p without a window.
+func (s *Stripe) SummariesOf(ctx context.Context, id, customer string, p Period, window *string) (map[time.Time]int64, error) {
 	list := metereventsummary.Client{B: s.backend, Key: s.config.Key}.List(&stripe.BillingMeterEventSummaryListParams{
 		ListParams: stripe.ListParams{Context: ctx, Limit: stripe.Int64(100)}, ID: stripe.String(id), Customer: stripe.String(customer),
-		StartTime: stripe.Int64(p.From.Unix()), EndTime: stripe.Int64(p.To.Unix()),
+		StartTime: stripe.Int64(p.From.Unix()), EndTime: stripe.Int64(p.To.Unix()), ValueGroupingWindow: window,
 	})
-	var sum float64
+	sums := map[time.Time]int64{}
 	for list.Next() {
-		sum += list.BillingMeterEventSummary().AggregatedValue
+		one := list.BillingMeterEventSummary()
+		sums[time.Unix(one.StartTime, 0).UTC()] += int64(one.AggregatedValue)
 	}
 	if err := list.Err(); err != nil {
-		return 0, stripeError("read what was reported", err)
+		return nil, stripeError("read what was reported", err)
 	}
-	return int64(sum), nil
+	return sums, nil
 }
 
 // meter is the id of the meter whose events are sent. It is looked up once.

@@ -222,16 +222,18 @@ func (t *till) exportThrough(o billing.Outbox, r billing.Reporter) {
 }
 
 // reconcile is the reconciliation of all months of the test.
-func (t *till) reconcile() billing.Reconciliation {
+func (t *till) reconcile(w billing.Window) billing.Reconciliation {
 	t.Helper()
 	now := t.clock.Now()
-	return must(billing.Reconcile(t.Context(), t.store, t.stripe, billing.Period{From: now.AddDate(0, -3, 0), To: now.Add(time.Hour)}))(t)
+	return must(billing.Reconcile(t.Context(), t.store, t.stripe, billing.Period{From: now.AddDate(0, -3, 0), To: now.Add(time.Hour)}, w))(t)
 }
 
 func (t *till) wantAgreement() {
 	t.Helper()
-	if r := t.reconcile(); len(r.Differences) > 0 || len(r.Books) == 0 {
-		t.Errorf("%d books, differences: %v", len(r.Books), r.Differences)
+	for _, w := range []billing.Window{billing.Hour, billing.Day} {
+		if r := t.reconcile(w); len(r.Differences) > 0 || len(r.Books) == 0 {
+			t.Errorf("%d books, differences: %v", len(r.Books), r.Differences)
+		}
 	}
 }
 

@@ -76,7 +76,8 @@ func TestEveryCallHasParametersThatStripeTakes(t *testing.T) {
 	if _, err := s.Held(ctx, "cus_123", period); err != nil && !strings.Contains(err.Error(), "no active meter") {
 		t.Errorf("held: %v", err)
 	}
-	if _, err := s.HeldBy(ctx, "mtr_123", "cus_123", period); err != nil {
+	hour := "hour"
+	if _, err := s.SummariesOf(ctx, "mtr_123", "cus_123", billing.Period{From: now.Truncate(time.Hour), To: now.Truncate(time.Hour).Add(time.Hour)}, &hour); err != nil {
 		t.Errorf("summaries: %v", err)
 	}
 }
@@ -88,7 +89,7 @@ func TestFailuresOfStripeSayWhatTheyAreAndNothingElse(t *testing.T) {
 		status int
 		final  bool
 	}{stripetest.Fail500: {500, false}, stripetest.Fail429: {429, false}, stripetest.Hang: {0, false}, stripetest.Refuse400: {400, true}} {
-		fake.Answer(func(int, *http.Request) stripetest.Do { return do })
+		fake.Does(func(int, *http.Request) stripetest.Do { return do })
 		err := s.Report(t.Context(), billing.UsageReport{ID: "rep_1", Customer: "cus_secret", Units: 1, Minute: time.Now()})
 		var p *billing.PaymentError
 		if !errors.As(err, &p) || p.Status != want.status || p.Final() != want.final {

@@ -90,13 +90,6 @@ func (f *Fake) Env(name string) string {
 	}[name]
 }
 
-// Answer makes plan say what to do with the call n (1 and up); nil serves all.
-func (f *Fake) Answer(plan func(n int, r *http.Request) Do) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.plan = plan
-}
-
 // Does sets what becomes of the call n (1 and up); nil serves all.
 func (f *Fake) Does(plan func(n int, r *http.Request) Do) {
 	f.mu.Lock()
@@ -241,8 +234,25 @@ func (f *Fake) sum(w http.ResponseWriter, r *http.Request) {
 		refuse(w, 400, "parameter_invalid", "Times must be whole minutes.")
 		return
 	}
-	n := f.held(r.Form.Get("customer"), time.Unix(from, 0), time.Unix(to, 0))
-	answer(w, list([]any{map[string]any{"id": "mtrusg_fake", "object": "billing.meter_event_summary", "aggregated_value": n, "start_time": from, "end_time": to}}))
+	window := map[string]int64{"": to - from, "hour": 3600, "day": 86400}[r.Form.Get("value_grouping_window")]
+	if window == 0 || window != to-from && (from%window != 0 || to%window != 0) {
+		refuse(w, 400, "parameter_invalid", "Times must be whole windows.")
+		return
+	}
+	var sums []any
+	for ; from < to; from += window {
+		if n := f.held(r.Form.Get("customer"), time.Unix(from, 0), time.Unix(from+window, 0)); n > 0 {
+			sums = append(sums, map[string]any{"id": fmt.Sprint("mtrusg_fake", from), "object": "billing.meter_event_summary", "aggregated_value": n, "start_time": from, "end_time": from + window})
+		}
+	}
+	page := int64(100)
+	if limit, err := strconv.ParseInt(r.Form.Get("limit"), 10, 64); err == nil {
+		page = limit
+	}
+	if after := r.Form.Get("starting_after"); after != "" {
+		sums = sums[1+slices.IndexFunc(sums, func(one any) bool { return one.(map[string]any)["id"] == after }):]
+	}
+	answer(w, map[string]any{"object": "list", "data": sums[:min(len(sums), int(page))], "has_more": len(sums) > int(page)})
 }
 
 func (f *Fake) held(customer string, from, to time.Time) (n int64) {

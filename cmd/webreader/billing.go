@@ -154,7 +154,7 @@ func (p *payments) tell(ctx context.Context) (int, error) {
 // compare looks whether ledger and payment service agree, and says so loudly when they do not.
 func (p *payments) compare(ctx context.Context) (int, error) {
 	now := time.Now()
-	r, err := billing.Reconcile(ctx, p.store, p.stripe, billing.Period{From: now.AddDate(0, -1, 0), To: now})
+	r, err := billing.Reconcile(ctx, p.store, p.stripe, billing.Period{From: now.AddDate(0, -1, 0), To: now}, billing.Day)
 	if err != nil {
 		return 0, err
 	}
@@ -247,7 +247,7 @@ func (c *reconcileCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		r, err := billing.Reconcile(ctx, s, stripe, billing.Period{From: billing.Month(now).From.AddDate(0, -c.Months, 0), To: now.Add(time.Second)})
+		r, err := billing.Reconcile(ctx, s, stripe, billing.Period{From: billing.Month(now).From.AddDate(0, -c.Months, 0), To: now.Add(time.Second)}, billing.Hour)
 		if err != nil {
 			return err
 		}

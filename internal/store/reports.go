@@ -248,27 +248,27 @@ func (l *ledgers) book(account, customer string, at int64) *billing.Book {
 	return l.byKey[key]
 }
 
-// entries are sums that go into the books: rows of account, customer, a moment of the day they are of, kind,
+// entries are sums that go into the books: rows of account, customer, a moment of the day or hour they are of, kind,
 // units and credited units, between $1 and $2. $3 is the moment from which on what arrived is new.
 type entries struct {
 	text string
-	add  func(b *billing.Book, kind string, units, credited int64)
+	add  func(b *billing.Book, at int64, kind string, units, credited int64)
 }
 
 var bookEntries = []entries{
 	{`SELECT s.account, s.customer, MIN(o.debited_at), '', CAST(SUM(o.amount) AS BIGINT), 0 FROM debits o JOIN subscriptions s ON ` + billable + `
 		WHERE o.debited_at >= $1 AND o.debited_at < $2 AND CAST($3 AS BIGINT) > 0 GROUP BY s.account, s.customer, o.debited_at / 86400000`,
-		func(b *billing.Book, _ string, n, _ int64) { b.Receipts += n }},
+		func(b *billing.Book, _ int64, _ string, n, _ int64) { b.Receipts += n }},
 	{`SELECT s.account, s.customer, MIN(o.debited_at), CASE WHEN o.batch IS NULL THEN 'loose' ELSE 'batched' END, CAST(SUM(o.units) AS BIGINT), 0
 		FROM outbox o JOIN subscriptions s ON ` + billable + ` WHERE o.debited_at >= $1 AND o.debited_at < $2 AND CAST($3 AS BIGINT) > 0
 		GROUP BY s.account, s.customer, o.debited_at / 86400000, 4`, addOutbox},
 	{`SELECT account, customer, MIN(minute), CASE WHEN state IN ('arrived', 'cancelled') AND arrived_at > $3 THEN 'new ' || state
 		WHEN state = 'waiting' AND sent_at IS NULL THEN 'unsent' ELSE state END, CAST(SUM(units) AS BIGINT), CAST(SUM(credited) AS BIGINT)
-		FROM reports WHERE minute >= $1 AND minute < $2 GROUP BY account, customer, minute / 86400000, 4`, addReports},
+		FROM reports WHERE minute >= $1 AND minute < $2 GROUP BY account, customer, minute / 3600000, 4`, addReports},
 	{`SELECT c.account, COALESCE((SELECT s.customer FROM subscriptions s WHERE s.account = c.account ORDER BY s.billed_from DESC LIMIT 1), ''),
 		MIN(c.counts_at), '', CAST(SUM(c.units) AS BIGINT), 0 FROM credits c
 		WHERE c.billed = 1 AND c.counts_at >= $1 AND c.counts_at < $2 AND CAST($3 AS BIGINT) > 0 GROUP BY 1, 2, c.counts_at / 86400000`,
-		func(b *billing.Book, _ string, n, _ int64) { b.Debited -= n; b.Receipts -= n }},
+		func(b *billing.Book, _ int64, _ string, n, _ int64) { b.Debited -= n; b.Receipts -= n }},
 }
 
 // Books are the customers' months. See billing.Outbox.
@@ -320,7 +320,7 @@ func (l *ledgers) enter(ctx context.Context, tx *sql.Tx, e entries, a args) erro
 		var at, n, credited int64
 		err := row.Scan(&account, &customer, &at, &kind, &n, &credited)
 		if err == nil {
-			e.add(l.book(account, customer, at), kind, n, credited)
+			e.add(l.book(account, customer, at), at, kind, n, credited)
 		}
 		return err
 	})
@@ -333,29 +333,30 @@ func (s *Store) snapshot() sql.IsolationLevel {
 	return sql.LevelDefault
 }
 
-func addOutbox(b *billing.Book, kind string, n, _ int64) {
+func addOutbox(b *billing.Book, _ int64, kind string, n, _ int64) {
 	b.Debited += n
 	if kind == "loose" {
 		b.Waiting += n
 	}
 }
 
-func addReports(b *billing.Book, kind string, n, credited int64) {
+func addReports(b *billing.Book, at int64, kind string, n, credited int64) {
+	var sent billing.Sent
 	switch kind {
 	case "unsent":
 		b.Waiting += n
 	case "waiting", "new arrived":
-		b.UnderWay += n
+		sent.UnderWay = n
 	case "cancelling":
-		b.UnderWay += n - credited
-		b.Slack += credited
+		sent.UnderWay, sent.Slack = n-credited, credited
 	case "new cancelled":
-		b.Slack += n
+		sent.Slack = n
 	case "arrived":
-		b.Arrived += n
+		sent.Arrived = n
 	case "given_up":
 		b.GivenUp += n
 	}
+	b.Add(timeOf(at), sent)
 }
 
 // ReportIDs are the identifiers of a customer's reports, oldest first.
