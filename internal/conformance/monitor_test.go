@@ -155,9 +155,9 @@ func (m *monitor) runUntil(end time.Time) {
 	m.t.Helper()
 	ctx, stop := context.WithTimeout(m.t.Context(), 10*time.Minute)
 	defer stop()
-	for m.clock.Now().Before(end) {
+	for idle := 0; m.clock.Now().Before(end); {
 		if err := m.runner.Step(ctx); err != nil {
-			m.t.Fatal(err)
+			m.t.Fatalf("at %v: %v", m.clock.Now(), err)
 		}
 		if m.runner.Busy() > 0 {
 			m.settle()
@@ -171,8 +171,12 @@ func (m *monitor) runUntil(end time.Time) {
 			m.t.Fatal(err)
 		}
 		if now := m.clock.Now(); !next.After(now) && !next.IsZero() {
+			if idle++; idle > 1000 {
+				m.t.Fatalf("at %v: nothing is done, though something is due since %v", now, next)
+			}
 			continue
 		}
+		idle = 0
 		if next.IsZero() || next.After(end) {
 			next = end
 		}

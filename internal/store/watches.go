@@ -278,7 +278,8 @@ func putSite(ctx context.Context, tx *sql.Tx, id string, number int, site watch.
 		hashes[i] = p.Hash
 	}
 	list := a.list(hashes...)
-	if _, err := tx.ExecContext(ctx, "UPDATE watch_pages SET kind = 0 WHERE watch = $1 AND number = $2 AND hash IN ("+list+")", a...); err != nil {
+	// A feed or sitemap that becomes a start page has no body, and no state of a page either.
+	if _, err := tx.ExecContext(ctx, "UPDATE watch_pages SET state = CASE WHEN kind > 2 THEN body ELSE state END, kind = 0 WHERE watch = $1 AND number = $2 AND hash IN ("+list+")", a...); err != nil {
 		return err
 	}
 	_, err := tx.ExecContext(ctx, "DELETE FROM watch_pages WHERE watch = $1 AND number = $2 AND kind = 0 AND hash NOT IN ("+list+")", a...)

@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/webreaderapi/webreader/internal/fault"
@@ -78,10 +79,10 @@ func (l *learning) add(t policy.Target, p Page) {
 		if len(l.visit.pages)+len(l.pages) < mostPages && (p.Kind != Sitemap || l.count(Sitemap) < mostSitemaps) {
 			l.pages = append(l.pages, p)
 		}
-	case p.Hint == "" || p.Hint == old.Hint || old.Kind == Start || old.Kind == Feed:
+	case p.Hint == "" || p.Hint == unmarked(old.Hint) && p.Fed == old.Fed || old.Kind == Start || old.Kind == Feed:
 	case old.Hint == "" || sourceOf(p.Hint) == sourceOf(old.Hint), p.Fed && !old.Fed:
 		told := *old
-		told.Wanted = told.Wanted || old.Hint != "" && sourceOf(p.Hint) == sourceOf(old.Hint)
+		told.Wanted = told.Wanted || p.Hint != unmarked(old.Hint) && sourceOf(p.Hint) == sourceOf(old.Hint)
 		told.Hint, told.Fed = p.Hint, old.Fed || p.Fed
 		l.pages = append(l.pages, told)
 	}
@@ -93,13 +94,6 @@ func sourceOf(hint string) string {
 		return hint[:i]
 	}
 	return ""
-}
-
-func hintOf(p *Page, e entry) string {
-	if e.version == "" {
-		return ""
-	}
-	return "sitemap " + p.Hash + " " + digest16(e.version)
 }
 
 func (l *learning) count(kind PageKind) int {
@@ -126,20 +120,18 @@ func (v *visit) ask(p *Page, t policy.Target, want gate.Want) gate.Ask {
 	}
 }
 
-// listing gets a feed or sitemap and hands what it says to read; nothing is said by a 304.
-func (v *visit) listing(ctx context.Context, p *Page, t policy.Target, want gate.Want, read func(gate.Page) ([]Page, error)) error {
+// listing gets a feed or sitemap and hands the answer to read, which fills in what it says.
+func (v *visit) listing(ctx context.Context, p *Page, t policy.Target, want gate.Want, read func(gate.Page, *Finding) error) error {
 	page, _, err := v.Gate.Get(ctx, v.ask(p, t, want))
 	if err != nil {
 		return err
 	}
 	f := Finding{Page: *p}
-	if page.Validators != (gate.Validators{}) {
+	if page.Validators != (gate.Validators{}) || !page.NotModified {
 		f.Page.Validators = page.Validators
 	}
-	if !page.NotModified {
-		if f.Learned, err = read(page); err != nil {
-			return err
-		}
+	if err := read(page, &f); err != nil {
+		return err
 	}
 	if err := v.record(ctx, p, f, change.Unchanged); err != nil {
 		return err
@@ -148,13 +140,23 @@ func (v *visit) listing(ctx context.Context, p *Page, t policy.Target, want gate
 	return nil
 }
 
-// feed polls a feed: once it has an item on the subject, it stands for the pages that advertise it, and its items are fetched
-// when they are new.
+// What a feed's hint says of it: it stands for the listing that advertises it, or it has been found to leave
+// calls out and does so no longer.
+const (
+	feedStands  = "stands"
+	feedPartial = "partial"
+)
+
+// feed polls a feed. Its items are fetched when they are new; once it has one that a page of the site links to, it
+// stands for the pages that advertise it.
 func (v *visit) feed(ctx context.Context, p *Page, t policy.Target) error {
-	return v.listing(ctx, p, t, gate.WantFeed, func(page gate.Page) ([]Page, error) {
+	return v.listing(ctx, p, t, gate.WantFeed, func(page gate.Page, f *Finding) error {
+		if page.NotModified {
+			return nil
+		}
 		items, err := readFeed(page.Body)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		l := learning{visit: v, news: map[string]bool{}}
 		for _, i := range items {
@@ -162,45 +164,92 @@ func (v *visit) feed(ctx context.Context, p *Page, t policy.Target) error {
 			if err != nil {
 				continue
 			}
-			if kind, follow := v.scope.kindOf(reader.Outlink{Target: to, Text: i.text, Kept: true}, Feed); follow {
-				l.add(to, Page{Kind: kind, Fed: true, Hint: "feed " + p.Hash + " " + i.version})
+			kind, follow := v.scope.kindOf(reader.Outlink{Target: to, Text: i.text, Kept: true}, Feed)
+			if !follow {
+				continue
 			}
-		}
-		if len(l.news) == 0 {
-			return nil, nil // a feed without anything on the subject stands for no listing
+			if old := v.known[hashOf(to)]; old != nil && old.Kind == Linked && !old.Fed && f.Page.Hint == "" {
+				f.Page.Hint = feedStands
+			}
+			l.add(to, Page{Kind: kind, Fed: true, Hint: "feed " + p.Hash + " " + i.version})
 		}
 		for _, start := range v.pages {
-			if start.Kind == Start && !start.Fed && start.Host == p.Host {
+			if f.Page.Hint == feedStands && start.Kind == Start && !start.Fed && start.Host == p.Host {
 				covered := *start
 				covered.Fed = true
 				l.pages = append(l.pages, covered)
 			}
 		}
-		return l.pages, nil
+		f.Learned = l.pages
+		return nil
 	})
 }
 
-// sitemap reads a sitemap: new pages on the subject, and those it says were modified, go first.
+// leftOut takes a listing off its feed when it leads to pages that the feed, polled before, did not tell of.
+func (v *visit) leftOut(p *Page, f *Finding) {
+	if p.Kind != Start || !p.Fed || !slices.ContainsFunc(f.Learned, func(l Page) bool { return l.Kind == Linked && v.known[l.Hash] == nil }) {
+		return
+	}
+	f.Page.Fed = false
+	for _, feed := range v.pages {
+		if feed.Kind == Feed && feed.Host == p.Host {
+			partial := *feed
+			partial.Hint = feedPartial
+			f.Learned = append(f.Learned, partial)
+		}
+	}
+}
+
+// sitemap reads a sitemap: new pages on the subject, and those it says were modified, go first; those it says
+// were not are spared where its word is good.
 func (v *visit) sitemap(ctx context.Context, p *Page, t policy.Target) error {
-	return v.listing(ctx, p, t, gate.WantSitemap, func(page gate.Page) ([]Page, error) {
-		pages, files := readSitemap(page.Body)
+	return v.listing(ctx, p, t, gate.WantSitemap, func(page gate.Page, f *Finding) error {
 		l := learning{visit: v, news: map[string]bool{}}
-		for _, e := range pages {
-			to, err := page.Target.Resolve(e.url)
-			if err != nil {
-				continue
-			}
-			if kind, follow := v.scope.kindOf(reader.Outlink{Target: to, Text: e.text}, Sitemap); follow {
-				l.add(to, Page{Kind: kind, Hint: hintOf(p, e)})
-			}
+		var w word
+		if page.NotModified {
+			w, f.Learned = v.weigh(p, nil)
+		} else {
+			w, f.Learned = v.readMap(&l, p, page)
+			w.heavy = len(page.Body) > lightMap && page.Validators == (gate.Validators{})
+			f.Learned = append(f.Learned, l.pages...)
 		}
-		for _, e := range files {
-			if to, err := page.Target.Resolve(e.url); err == nil && v.scope.holds(to) && len(to.String()) <= longURL {
-				l.add(to, Page{Kind: Sitemap, Hint: hintOf(p, e)})
-			}
-		}
-		return l.pages, nil
+		f.Page.State = w.state()
+		v.heard[vouches(p)] = &w
+		return nil
 	})
+}
+
+// readMap takes in what a sitemap lists. What it lists no more, it says nothing about.
+func (v *visit) readMap(l *learning, p *Page, page gate.Page) (word, []Page) {
+	pages, files := readSitemap(page.Body)
+	listed, now := map[policy.Target]Page{}, map[string]string{}
+	var order []policy.Target
+	for _, e := range pages {
+		to, err := page.Target.Resolve(e.url)
+		if err != nil {
+			continue
+		}
+		if kind, follow := v.scope.kindOf(reader.Outlink{Target: to, Text: e.text}, Sitemap); follow {
+			order, listed[to], now[hashOf(to)] = append(order, to), Page{Kind: kind, Hint: hintOf(p, e)}, hintOf(p, e)
+		}
+	}
+	w, told := v.weigh(p, now)
+	for _, to := range order {
+		l.add(to, listed[to])
+	}
+	for _, e := range files {
+		if to, err := page.Target.Resolve(e.url); err == nil && v.scope.holds(to) && len(to.String()) <= longURL {
+			l.add(to, Page{Kind: Sitemap, Hint: hintOf(p, e)})
+		}
+	}
+	for _, old := range v.pages {
+		if sourceOf(old.Hint) == vouches(p) && now[old.Hash] == "" && !old.Kind.Listing() {
+			free := *old
+			free.Hint, free.Wanted = "", false
+			l.pages = append(l.pages, free)
+		}
+	}
+	return w, told
 }
 
 // findSitemaps asks robots.txt where the site's sitemaps are, once per visit and only while none is known.

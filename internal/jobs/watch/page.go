@@ -124,6 +124,10 @@ func (v *visit) take(ctx context.Context, p *Page, d *reader.Document, h billing
 	if f.Page.State, err = state.MarshalBinary(); err != nil {
 		return err
 	}
+	v.leftOut(p, &f)
+	if report.Kind == change.Changed {
+		f.Page.Hint = v.mark(p)
+	}
 	if report.Kind == change.Unchanged {
 		d.Forgo()
 		return v.unchanged(ctx, p, f)
@@ -139,6 +143,9 @@ func (v *visit) unchanged(ctx context.Context, p *Page, f Finding) error {
 }
 
 func (v *visit) found(ctx context.Context, p *Page, f Finding, kind change.Kind) error {
+	if markOf(f.Page.Hint) == markFailed {
+		f.Page.Hint = unmarked(f.Page.Hint)
+	}
 	v.claim.Tally.count(kind)
 	if err := v.record(ctx, p, f, kind); err != nil {
 		return err
@@ -188,6 +195,7 @@ func (v *visit) missing(ctx context.Context, p *Page) error {
 	if report.Kind != change.Gone {
 		v.claim.Tally.Skipped++
 		v.tell(p, "skipped", "not_found")
+		f.Again = state.Seen && int(state.Missed) < missesToGone || p.CheckedAt.IsZero()
 		return v.record(ctx, p, f, change.Unchanged)
 	}
 	if f.Change, err = v.sealChange(p, v.describe(p, report, p.URL, "")); err != nil {

@@ -31,9 +31,10 @@ type visit struct {
 	scope   *scope
 	pages   []*Page
 	known   map[string]*Page
-	skipped map[string]bool // hosts left alone this round
-	since   time.Time       // copies of robots.txt that are older are not used, where the profile says so
-	later   time.Time       // when a listing may be fetched that may not yet; zero is none
+	skipped map[string]bool  // hosts left alone this round
+	heard   map[string]*word // sitemaps that answered in this visit, by what hints of theirs begin with
+	since   time.Time        // copies of robots.txt that are older are not used, where the profile says so
+	later   time.Time        // when a listing may be fetched that may not yet; zero is none
 	changes []Told
 	stop    bool // the round ends here: no money, no account
 	mapped  bool // robots.txt was asked for the site's sitemaps
@@ -44,7 +45,7 @@ type visit struct {
 
 // visit visits the claim's site to the end, or gives it back.
 func (r *Runner) visit(ctx context.Context, c *Claim) {
-	v := &visit{Runner: r, claim: c, known: map[string]*Page{}, skipped: map[string]bool{}}
+	v := &visit{Runner: r, claim: c, known: map[string]*Page{}, skipped: map[string]bool{}, heard: map[string]*word{}}
 	counted, sent := gate.Counting(ctx)
 	v.before, v.sent = c.Tally.Requests, sent
 	until, err := v.run(counted)
@@ -245,11 +246,13 @@ func (v *visit) rank(p *Page) int {
 	switch {
 	case p.Kind == Start && v.others:
 		return 4
+	case p.Kind == Start && p.Fed:
+		return 1 // what the feed tells is known before
 	case p.Kind == Start || p.Kind == Feed:
 		return 0
 	case p.Kind == Sitemap:
 		return 1
-	case p.CheckedAt.IsZero() || p.Wanted:
+	case p.CheckedAt.IsZero() || p.Wanted && markOf(p.Hint) != markFailed:
 		if p.Kind == Document {
 			return 3
 		}
@@ -266,19 +269,21 @@ func (v *visit) due(p *Page, now time.Time) bool {
 	case p.CheckedAt.IsZero():
 		return true
 	case p.Kind.Listing():
-		return !p.Fed && v.listingDue(p, now)
-	case p.Fed, p.Kind == Document && v.Profile.Scope.DocumentsOnce:
+		return (!p.Fed || now.Sub(p.CheckedAt) >= feedLooksAgain) && v.listingDue(p, now)
+	case p.Kind == Document && (p.Fed || v.Profile.Scope.DocumentsOnce):
 		return p.Wanted
+	case p.Fed:
+		return p.Wanted || now.Sub(p.CheckedAt) >= feedLooksAgain
 	}
-	return true
+	return !v.vouched(p, now)
 }
 
 // listingDue: a listing that may be fetched a little later in the same night is waited for. A sitemap is
-// fetched once a day at most.
+// fetched in a day's first round only, but for one whose word spares visits.
 func (v *visit) listingDue(p *Page, now time.Time) bool {
 	every := v.Profile.Schedule.Listing
-	if p.Kind == Sitemap {
-		every = max(every, 24*time.Hour)
+	if p.Kind == Sitemap && !v.eachRound(p) {
+		every = max(every, mapAge)
 	}
 	at := p.CheckedAt.Add(every)
 	if !at.After(now) {
@@ -391,7 +396,7 @@ func (v *visit) failed(ctx context.Context, p *Page, err error) (time.Time, erro
 	if f.Kind == fault.Internal {
 		v.Log.Error("watches: a page could not be read", "watch", v.claim.Watch.ID, "error", err.Error())
 	}
-	return time.Time{}, v.skipPage(ctx, p, reason)
+	return time.Time{}, v.skip(ctx, p, reason, f.Kind == fault.Internal)
 }
 
 func (v *visit) blocked(ctx context.Context, p *Page, f *fault.Error, reason string) (time.Time, error) {
@@ -405,7 +410,7 @@ func (v *visit) blocked(ctx context.Context, p *Page, f *fault.Error, reason str
 			return time.Time{}, v.leave(ctx, p, reason)
 		}
 	}
-	return time.Time{}, v.skipPage(ctx, p, reason)
+	return time.Time{}, v.skip(ctx, p, reason, true)
 }
 
 // claimWholeHost is true when what refused stands for the whole host, not for a part of it.
@@ -437,7 +442,7 @@ func (v *visit) busy(ctx context.Context, p *Page, status int, retryAfter time.D
 
 // leave leaves p's host alone for the rest of the round.
 func (v *visit) leave(ctx context.Context, p *Page, reason string) error {
-	if err := v.skipPage(ctx, p, reason); err != nil {
+	if err := v.skip(ctx, p, reason, true); err != nil {
 		return err
 	}
 	return v.skipHost(ctx, p.Host, reason)
@@ -450,9 +455,18 @@ func (v *visit) skipHost(ctx context.Context, host, reason string) error {
 
 // skipPage notes that p was tried in vain: what is known of it stays.
 func (v *visit) skipPage(ctx context.Context, p *Page, reason string) error {
+	return v.skip(ctx, p, reason, false)
+}
+
+// skip is skipPage. again says that what was told of p is still to be looked at: the failure may pass.
+func (v *visit) skip(ctx context.Context, p *Page, reason string, again bool) error {
 	v.claim.Tally.Skipped++
 	v.tell(p, "skipped", reason)
-	return v.record(ctx, p, Finding{Page: *p}, change.Unchanged)
+	f := Finding{Page: *p, Again: again}
+	if p.Kind == Linked || p.Kind == Document {
+		f.Page.Hint = failed(p.Hint)
+	}
+	return v.record(ctx, p, f, change.Unchanged)
 }
 
 // discard keeps nothing of a page that asks not to be kept but its address.
@@ -466,7 +480,7 @@ func (v *visit) discard(ctx context.Context, p *Page) error {
 
 // record keeps a finding and brings p up to it.
 func (v *visit) record(ctx context.Context, p *Page, f Finding, kind change.Kind) error {
-	f.Page.CheckedAt, f.Page.Round, f.Page.Wanted = v.Clock.Now(), v.claim.Round, false
+	f.Page.CheckedAt, f.Page.Round, f.Page.Wanted = v.Clock.Now(), v.claim.Round, f.Again && f.Page.Hint != ""
 	v.count()
 	seq, err := v.Book.Record(ctx, v.claim, f)
 	if err != nil {

@@ -92,12 +92,12 @@ type Page struct {
 	URL        string
 	Host       string
 	Kind       PageKind
-	Fed        bool // a feed tells when it is new: it is fetched only then
-	Wanted     bool // a feed, sitemap or link says that it is new, or a round had no time for it
-	Hint       string
+	Fed        bool   // a feed tells when it is new: it is fetched only then
+	Wanted     bool   // a feed, sitemap or link says that it is new, or a round had no time for it
+	Hint       string // what a feed, sitemap or link said of it last; of a feed, what it stands for
 	Validators gate.Validators
 	Body       []byte // keyed digest of the body
-	State      []byte // change.State
+	State      []byte // change.State; of a sitemap, what its word is worth
 	CheckedAt  time.Time
 	Round      string // the round it was visited in last
 }
@@ -142,7 +142,7 @@ type Finding struct {
 	Page    Page
 	Change  *Sealed
 	Learned []Page // pages that it led to, new or with another Hint
-	Drop    bool   // the page is not to be known any more
+	Again   bool   // what a feed, sitemap or link said of it still waits to be looked at
 }
 
 // Sealed is a change that only the customer can read.
