@@ -123,7 +123,7 @@ type Welcome struct {
 }
 
 // Finish ends a sign-up in the browser that began it. NotFound for everyone else, whatever session they
-// name; ErrUnfinished while the payment is not through.
+// name; ErrUnfinished while the payment is not through, ErrExpired when it will not be.
 func (d *Desk) Finish(ctx context.Context, session, cookie string) (Welcome, error) {
 	none := fault.New(fault.NotFound, "This page opens only in the browser in which the sign-up began, for five days.")
 	if len(session) > 200 || !ValidID("browser", cookie) {
@@ -266,8 +266,8 @@ func (d *Desk) bought(ctx context.Context, e PaymentEvent) error {
 		return err
 	}
 	_, err = d.complete(ctx, e.Session)
-	if errors.Is(err, ErrUnfinished) {
-		return nil // another event comes when it is
+	if errors.Is(err, ErrUnfinished) || errors.Is(err, ErrExpired) {
+		return nil // another event comes if it ever is
 	}
 	return err
 }

@@ -47,6 +47,31 @@ func TestASignUpMakesOneAccountAndShowsItsKeyOnce(t *testing.T) {
 	})
 }
 
+// A checkout that ended without a payment makes no account and says that it has ended, also where the
+// payment was under way and failed later.
+func TestACheckoutThatNobodyPaidHasEnded(t *testing.T) {
+	onEach(t, func(t *till) {
+		session, cookie := t.begin("")
+		t.fake.Expire(session)
+		if _, err := t.desk.Finish(t.Context(), session, cookie); !errors.Is(err, billing.ErrExpired) {
+			t.Errorf("expired: %v", err)
+		}
+		session, cookie = t.begin("")
+		sub, _ := t.fake.Pay(session)
+		t.fake.Unpaid(session)
+		if _, err := t.desk.Finish(t.Context(), session, cookie); !errors.Is(err, billing.ErrUnfinished) {
+			t.Errorf("under way: %v", err)
+		}
+		t.fake.Set(sub, "incomplete_expired")
+		if _, err := t.desk.Finish(t.Context(), session, cookie); !errors.Is(err, billing.ErrExpired) {
+			t.Errorf("failed: %v", err)
+		}
+		if accounts := must(t.store.ListAccounts(t.Context(), "", 10))(t); len(accounts) > 0 {
+			t.Errorf("accounts %+v", accounts)
+		}
+	})
+}
+
 func TestAKeyIsNotReplacedAfterAnHour(t *testing.T) {
 	onEach(t, func(t *till) {
 		session, cookie := t.begin("")

@@ -51,7 +51,7 @@ type Subscription struct {
 type Payments interface {
 	Checkout(ctx context.Context, o CheckoutOrder) (CheckoutPage, error)
 	// Completed is the subscription that a finished checkout made. ErrUnfinished while it is not
-	// finished, ErrNoSuchThing for a session that is not there.
+	// finished, ErrExpired when it never will be, ErrNoSuchThing for a session that is not there.
 	Completed(ctx context.Context, session string) (Subscription, error)
 	// Subscription is its state now. ErrNoSuchThing when it is not there.
 	Subscription(ctx context.Context, id string) (Subscription, error)
@@ -67,6 +67,7 @@ type Payments interface {
 var (
 	ErrNoSuchThing = errors.New("the payment service does not know it")
 	ErrUnfinished  = errors.New("the checkout is not finished")
+	ErrExpired     = errors.New("the checkout has ended without a payment")
 	ErrForged      = errors.New("the signature is wrong or too old")
 	ErrOther       = errors.New("the payment service knows this order's Repeat from another order, or works on it")
 	ErrDuplicate   = errors.New("the payment service has a report with this identifier")

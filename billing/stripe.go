@@ -196,6 +196,10 @@ func (s *Stripe) Completed(ctx context.Context, session string) (Subscription, e
 	if err != nil {
 		return Subscription{}, stripeError("look a checkout up", err)
 	}
+	failed := c.Subscription != nil && stateOf(c.Subscription) == Ended
+	if c.Status == stripe.CheckoutSessionStatusExpired || c.PaymentStatus == stripe.CheckoutSessionPaymentStatusUnpaid && failed {
+		return Subscription{}, ErrExpired
+	}
 	paid := c.PaymentStatus == stripe.CheckoutSessionPaymentStatusPaid || c.PaymentStatus == stripe.CheckoutSessionPaymentStatusNoPaymentRequired
 	if c.Status != stripe.CheckoutSessionStatusComplete || !paid || c.Subscription == nil || c.Customer == nil {
 		return Subscription{}, ErrUnfinished

@@ -256,6 +256,9 @@ func (s *Server) finishCheckout(c echo.Context) error {
 	if errors.Is(err, billing.ErrUnfinished) {
 		return s.billingPage(c, http.StatusOK, "unfinished", frame{"Not paid yet", "en"})
 	}
+	if errors.Is(err, billing.ErrExpired) {
+		return s.billingPage(c, http.StatusGone, "expired", frame{"This sign-up has ended", "en"})
+	}
 	if err != nil {
 		return s.sayProblem(c, err)
 	}

@@ -69,9 +69,11 @@ type event struct {
 }
 
 type session struct {
-	params map[string]string
-	done   bool
-	sub    string
+	params  map[string]string
+	expired bool
+	done    bool
+	unpaid  bool
+	sub     string
 }
 
 // New starts a fake.
@@ -315,6 +317,20 @@ func (f *Fake) Pay(id string) (sub, customer string) {
 	return s.sub, customer
 }
 
+// Expire ends a checkout that nobody paid.
+func (f *Fake) Expire(id string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sessions[id].expired = true
+}
+
+// Unpaid makes the payment of a finished checkout one that is still under way.
+func (f *Fake) Unpaid(id string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sessions[id].unpaid = true
+}
+
 func (f *Fake) showSession(w http.ResponseWriter, id string) {
 	s := f.sessions[id]
 	if s == nil {
@@ -322,8 +338,14 @@ func (f *Fake) showSession(w http.ResponseWriter, id string) {
 		return
 	}
 	v := map[string]any{"id": id, "object": "checkout.session", "status": "open", "payment_status": "unpaid"}
+	if s.expired {
+		v["status"] = "expired"
+	}
 	if s.done {
 		v["status"], v["payment_status"] = "complete", "paid"
+		if s.unpaid {
+			v["payment_status"] = "unpaid"
+		}
 		v["subscription"], v["customer"] = f.subs[s.sub], f.subs[s.sub]["customer"]
 	}
 	answer(w, v)

@@ -86,6 +86,12 @@ func TestAPersonSignsUpReadsAndPays(t *testing.T) {
 	if answer, page := s.visit(person, "GET", back, "", ""); answer.StatusCode != 200 || !strings.Contains(page, "Not paid yet") {
 		t.Errorf("before paying: %d %s", answer.StatusCode, page)
 	}
+	other, _ := s.visit(person, "POST", "/billing/checkout", formType, "plan=standard")
+	left := other.Header.Get("Location")[len(fake.URL+"/pay/"):]
+	fake.Expire(left)
+	if answer, page := s.visit(person, "GET", "/billing/success?session_id="+left, "", ""); answer.StatusCode != 410 || !strings.Contains(page, "has ended") || !strings.Contains(page, `href="/signup"`) {
+		t.Errorf("a sign-up that was left: %d %s", answer.StatusCode, page)
+	}
 	_, customer := fake.Pay(session)
 	if answer, page := s.visit(s.browser(), "GET", back, "", ""); answer.StatusCode != 404 || strings.Contains(page, "wr_") {
 		t.Errorf("a stranger with the session's id: %d %s", answer.StatusCode, page)
