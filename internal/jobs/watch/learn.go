@@ -115,9 +115,16 @@ func (l *learning) count(kind PageKind) int {
 func (v *visit) ask(p *Page, t policy.Target, want gate.Want) gate.Ask {
 	return gate.Ask{
 		Profile: v.Profile, Cause: v.cause(), Target: t, Want: want, Validators: p.Validators, RobotsSince: v.since,
-		Within: v.scope.related, Country: strings.ToLower(v.claim.Watch.Options.Read.Country),
+		Within: v.beside, Country: strings.ToLower(v.claim.Watch.Options.Read.Country),
 		Until: v.Clock.Now().Add(v.Timeout),
 	}
+}
+
+// beside is true for where a feed or sitemap may redirect: not to a page, which many sites answer with in
+// place of a 404.
+func (v *visit) beside(t policy.Target) bool {
+	other := v.known[hashOf(t)]
+	return v.scope.related(t) && !isHome(t) && !v.scope.shuns(t) && (other == nil || other.Kind == Feed || other.Kind == Sitemap)
 }
 
 // listing gets a feed or sitemap and hands the answer to read, which fills in what it says.

@@ -83,6 +83,8 @@ func isHome(t policy.Target) bool { return t.PathQuery() == "/" }
 func (v *visit) led(ctx context.Context, p *Page, to policy.Target) error {
 	other := v.known[hashOf(to)]
 	switch {
+	case p.Kind == Feed || p.Kind == Sitemap:
+		return v.unlisted(ctx, p, "redirect_off_topic")
 	case v.scope.holds(to) && isHome(to), other != nil && other.Kind == Start:
 		return v.missing(ctx, p)
 	case other != nil:

@@ -396,6 +396,9 @@ func (v *visit) failed(ctx context.Context, p *Page, err error) (time.Time, erro
 	if f.Kind == fault.Internal {
 		v.Log.Error("watches: a page could not be read", "watch", v.claim.Watch.ID, "error", err.Error())
 	}
+	if p.Kind == Feed {
+		return time.Time{}, v.unlisted(ctx, p, reason)
+	}
 	return time.Time{}, v.skip(ctx, p, reason, f.Kind == fault.Internal)
 }
 
@@ -409,6 +412,9 @@ func (v *visit) blocked(ctx context.Context, p *Page, f *fault.Error, reason str
 		if v.claimWholeHost(f) {
 			return time.Time{}, v.leave(ctx, p, reason)
 		}
+	}
+	if p.Kind == Feed {
+		return time.Time{}, v.unlisted(ctx, p, reason)
 	}
 	return time.Time{}, v.skip(ctx, p, reason, true)
 }
