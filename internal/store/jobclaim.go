@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
+	"strconv"
 	"time"
 
 	"github.com/webreaderapi/webreader/internal/jobs"
@@ -31,8 +31,7 @@ const openJob = `j.status = 'running' AND j.undelivered < j.max_bytes AND j.deli
 type claiming struct {
 	pace   jobs.Pace
 	now    int64
-	hosts  []string          // ready, in the order of their rank
-	picked map[string]string // host → job
+	hosts  []string // ready, in the order of their rank
 	items  []jobs.Item
 	total  *heldKey
 	leases map[string]hostLease
@@ -55,10 +54,13 @@ func (s *Store) ClaimItems(ctx context.Context, p jobs.Pace, limit int) ([]jobs.
 	if p.Total != "" {
 		limit = min(limit, 1)
 	}
+	if err := s.statistics.keep(ctx, s); err != nil {
+		return nil, 0, err
+	}
 	began := s.clock.Now()
 	var c *claiming
 	err := s.tx(ctx, func(tx *sql.Tx) error {
-		c = &claiming{pace: p, picked: map[string]string{}, leases: map[string]hostLease{}}
+		c = &claiming{pace: p, leases: map[string]hostLease{}}
 		return s.claim(ctx, tx, c, limit)
 	})
 	if err != nil {
@@ -89,24 +91,27 @@ func (s *Store) claim(ctx context.Context, tx *sql.Tx, c *claiming, limit int) (
 			return err
 		}
 	}
-	if err := s.pickJobs(ctx, tx, c); err != nil {
-		return fmt.Errorf("pick jobs: %w", err)
-	}
-	if err := s.admit(ctx, tx, c); err != nil {
-		return fmt.Errorf("count running URLs: %w", err)
-	}
 	if err := s.pickItems(ctx, tx, c); err != nil {
 		return fmt.Errorf("pick URLs: %w", err)
 	}
-	if len(c.items) == 0 && c.total != nil {
-		if err := s.release(ctx, tx, *c.total, time.Time{}); err != nil {
-			return err
-		}
+	if err := s.leaseHosts(ctx, tx, c); err != nil {
+		return fmt.Errorf("lease hosts: %w", err)
+	}
+	// The jobs' rows come last: who finishes URLs of the same jobs waits for them.
+	picked := c.items
+	if err := s.admit(ctx, tx, c); err != nil {
+		return fmt.Errorf("count running URLs: %w", err)
 	}
 	if err := s.markClaimed(ctx, tx, c); err != nil {
 		return fmt.Errorf("mark URLs: %w", err)
 	}
-	return s.leaseHosts(ctx, tx, c)
+	if err := s.freeHosts(ctx, tx, c, picked); err != nil {
+		return fmt.Errorf("free hosts: %w", err)
+	}
+	if len(c.items) == 0 && c.total != nil {
+		return s.release(ctx, tx, *c.total, time.Time{})
+	}
+	return nil
 }
 
 // readyHosts are hosts with URLs that may be asked now. Those whose time has not come after all, because
@@ -136,24 +141,6 @@ func (s *Store) readyHosts(ctx context.Context, tx *sql.Tx, c *claiming, limit i
 	})
 }
 
-// pickJobs finds for each host the job that was served there least recently and has something to read.
-func (s *Store) pickJobs(ctx context.Context, tx *sql.Tx, c *claiming) error {
-	a := args{c.now}
-	places := a.list(anys(c.hosts)...)
-	return query(ctx, tx, `SELECT h.host, (SELECT jh.job FROM job_hosts jh JOIN jobs j ON j.id = jh.job
-		WHERE jh.pace_key = h.host AND jh.pending > 0 AND `+openJob+` AND j.deadline_at > $1
-		AND EXISTS (SELECT 1 FROM frontier f WHERE f.job = jh.job AND f.pace_key = jh.pace_key AND f.state = 0 AND f.not_before <= $1)
-		ORDER BY jh.served_at, jh.job LIMIT 1) FROM hosts h WHERE h.host IN (`+places+`)`, a, func(row *sql.Rows) error {
-		var host string
-		var job sql.NullString
-		err := row.Scan(&host, &job)
-		if job.Valid {
-			c.picked[host] = job.String
-		}
-		return err
-	})
-}
-
 func anys(list []string) []any {
 	out := make([]any, len(list))
 	for i, v := range list {
@@ -162,57 +149,21 @@ func anys(list []string) []any {
 	return out
 }
 
-// admit locks the picked jobs and drops hosts of those that may not take so many URLs.
-func (s *Store) admit(ctx context.Context, tx *sql.Tx, c *claiming) error {
-	var ids []string
-	for _, id := range c.picked {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	if ids = slices.Compact(ids); len(ids) == 0 {
-		return nil
-	}
-	var a args
-	room := map[string]int64{}
-	err := query(ctx, tx, `SELECT j.id, j.max_pages - j.delivered - j.running, j.max_units - j.units - j.running, j.max_requests - j.requests - j.running
-		FROM jobs j WHERE j.id IN (`+a.list(anys(ids)...)+`) AND j.status = 'running' ORDER BY j.id`+s.forUpdate(), a, func(row *sql.Rows) error {
-		var id string
-		var pages, units, requests int64
-		err := row.Scan(&id, &pages, &units, &requests)
-		room[id] = min(pages, units, requests)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	for _, host := range c.hosts {
-		job, ok := c.picked[host]
-		if ok && room[job] <= 0 {
-			delete(c.picked, host)
-		}
-		room[job]--
-	}
-	return nil
-}
-
-// pickItems takes the first URL that waits for each picked pair of host and job.
+// pickItems takes for each host the first URL that waits, of the job that was served there least recently and
+// has one. Each subquery is one look into one index: joins would be left to PostgreSQL's statistics.
 func (s *Store) pickItems(ctx context.Context, tx *sql.Tx, c *claiming) error {
-	var hosts []string
-	for _, host := range c.hosts {
-		if c.picked[host] != "" {
-			hosts = append(hosts, host)
-		}
-	}
-	if len(hosts) == 0 {
-		return nil
+	first := func(job, host string) string {
+		return "(SELECT g.place FROM frontier g WHERE g.job = " + job + " AND g.pace_key = " + host +
+			" AND g.state = 0 AND g.not_before <= $1 ORDER BY g.depth, g.place LIMIT 1)"
 	}
 	a := args{c.now}
-	pairs := typed(&a, hosts, func(host string) []any { return []any{c.picked[host], host} })
-	return query(ctx, tx, `WITH c (job, pace_key) AS (VALUES `+pairs+`)
-		SELECT f.job, f.place, f.kind, f.url, f.raw, f.twins, f.host, f.pace_key, f.depth, f.attempts, f.claims, jh.failing
-		FROM c JOIN frontier f ON f.job = c.job AND f.place = (SELECT g.place FROM frontier g WHERE g.job = c.job AND g.pace_key = c.pace_key
-		AND g.state = 0 AND g.not_before <= $1 ORDER BY g.depth, g.place LIMIT 1)
-		JOIN job_hosts jh ON jh.job = c.job AND jh.pace_key = c.pace_key`, a, func(row *sql.Rows) error {
+	return query(ctx, tx, `WITH c AS MATERIALIZED (SELECT h.host, (SELECT jh.job FROM job_hosts jh WHERE jh.pace_key = h.host AND jh.pending > 0
+			AND (SELECT CASE WHEN `+openJob+` THEN j.deadline_at END FROM jobs j WHERE j.id = jh.job) > $1
+			AND `+first("jh.job", "jh.pace_key")+` IS NOT NULL ORDER BY jh.served_at, jh.job LIMIT 1) AS job
+			FROM hosts h WHERE h.host IN (`+list(&a, c.hosts)+`))
+		SELECT f.job, f.place, f.kind, f.url, f.raw, f.twins, f.host, f.pace_key, f.depth, f.attempts, f.claims,
+			(SELECT jh.failing FROM job_hosts jh WHERE jh.job = c.job AND jh.pace_key = c.host)
+		FROM c JOIN frontier f ON f.job = c.job AND f.place = `+first("c.job", "c.host"), a, func(row *sql.Rows) error {
 		var i jobs.Item
 		var twins string
 		err := row.Scan(&i.Job, &i.Place, &i.Kind, &i.URL, &i.Raw, &twins, &i.Host, &i.Pace, &i.Depth, &i.Attempts, &i.Claim, &i.Failing)
@@ -221,6 +172,37 @@ func (s *Store) pickItems(ctx context.Context, tx *sql.Tx, c *claiming) error {
 		c.items = append(c.items, i)
 		return err
 	})
+}
+
+// admit locks the picked jobs and leaves out what goes beyond their limits: of a job's hosts, those that
+// stand last.
+func (s *Store) admit(ctx context.Context, tx *sql.Tx, c *claiming) error {
+	picked := map[string]jobs.Item{}
+	room := map[string]int64{}
+	for _, i := range c.items {
+		picked[i.Pace] = i
+		room[i.Job] = 0
+	}
+	c.items = nil
+	if len(room) == 0 {
+		return nil
+	}
+	var a args
+	err := query(ctx, tx, `SELECT j.id, j.max_pages - j.delivered - j.running, j.max_units - j.units - j.running, j.max_requests - j.requests - j.running
+		FROM jobs j WHERE j.id IN (`+list(&a, sortedNames(room))+`) AND j.status = 'running' ORDER BY j.id`+s.forUpdate(), a, func(row *sql.Rows) error {
+		var id string
+		var pages, units, requests int64
+		err := row.Scan(&id, &pages, &units, &requests)
+		room[id] = min(pages, units, requests)
+		return err
+	})
+	for _, host := range c.hosts {
+		if i, ok := picked[host]; ok && room[i.Job] > 0 {
+			room[i.Job]--
+			c.items = append(c.items, i)
+		}
+	}
+	return err
 }
 
 // claimTotal leases the row of the whole bot; without it nothing is claimed.
@@ -234,21 +216,30 @@ func (s *Store) claimTotal(ctx context.Context, tx *sql.Tx, c *claiming) error {
 	return err
 }
 
-// markClaimed makes the picked URLs this claim's own until its leases lapse.
+// markClaimed makes the picked URLs this claim's own until its leases lapse, but for those that have come to
+// their end since: another URL of their job led to the same page.
 func (s *Store) markClaimed(ctx context.Context, tx *sql.Tx, c *claiming) error {
 	if len(c.items) == 0 {
 		return nil
 	}
+	type item struct {
+		job   string
+		place int64
+	}
+	mine := map[item]bool{}
 	a := args{c.now + s.lease.Milliseconds()}
 	pairs := typed(&a, c.items, func(i jobs.Item) []any { return []any{i.Job, i.Place} })
-	if _, err := tx.ExecContext(ctx, "UPDATE frontier SET state = 1, claims = claims + 1, not_before = $1 WHERE (job, place) IN (VALUES "+pairs+")", a...); err != nil {
+	err := query(ctx, tx, `WITH c (job, place) AS (VALUES `+pairs+`) UPDATE frontier SET state = 1, claims = claims + 1, not_before = $1 FROM c
+		WHERE frontier.job = c.job AND frontier.place = c.place AND frontier.state = 0 RETURNING frontier.job, frontier.place`, a, func(row *sql.Rows) error {
+		var i item
+		err := row.Scan(&i.job, &i.place)
+		mine[i] = true
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	a = args{c.now}
-	pairs = typed(&a, c.items, func(i jobs.Item) []any { return []any{i.Job, i.Pace} })
-	if _, err := tx.ExecContext(ctx, "UPDATE job_hosts SET served_at = $1 WHERE (job, pace_key) IN (VALUES "+pairs+")", a...); err != nil {
-		return err
-	}
+	c.items = slices.DeleteFunc(c.items, func(i jobs.Item) bool { return !mine[item{i.Job, i.Place}] })
 	more := map[string]int64{}
 	for _, i := range c.items {
 		more[i.Job]++
@@ -268,7 +259,7 @@ func addTo(ctx context.Context, tx *sql.Tx, table, key, column string, more map[
 	return err
 }
 
-// leaseHosts leases the hosts of the claimed URLs and puts off those that had none.
+// leaseHosts leases the hosts of the picked URLs and puts off those that had none.
 func (s *Store) leaseHosts(ctx context.Context, tx *sql.Tx, c *claiming) error {
 	taken := map[string]bool{}
 	var leased []string
@@ -289,13 +280,29 @@ func (s *Store) leaseHosts(ctx context.Context, tx *sql.Tx, c *claiming) error {
 	}
 	a := args{c.now + s.lease.Milliseconds(), c.now}
 	return query(ctx, tx, `UPDATE hosts SET ready_at = $1, jobs_at = $1, leased = 1, lease = lease + 1, used_at = $2
-		WHERE host IN (`+a.list(anys(leased)...)+`) RETURNING host, lease, delay_ms`, a, func(row *sql.Rows) error {
+		WHERE host IN (`+list(&a, leased)+`) RETURNING host, lease, delay_ms`, a, func(row *sql.Rows) error {
 		var host string
 		var l hostLease
 		err := row.Scan(&host, &l.lease, &l.delay)
 		c.leases[host] = l
 		return err
 	})
+}
+
+// freeHosts gives hosts back that were leased for URLs which are not claimed after all.
+func (s *Store) freeHosts(ctx context.Context, tx *sql.Tx, c *claiming, picked []jobs.Item) error {
+	var free []string
+	for _, i := range picked {
+		if !slices.ContainsFunc(c.items, func(mine jobs.Item) bool { return mine.Pace == i.Pace }) {
+			free = append(free, i.Pace)
+		}
+	}
+	if len(free) == 0 {
+		return nil
+	}
+	a := args{c.now, c.now + lookAgain}
+	_, err := tx.ExecContext(ctx, "UPDATE hosts SET ready_at = $1, jobs_at = $2, leased = 0 WHERE host IN ("+list(&a, free)+")", a...)
+	return err
 }
 
 // putOff lets jobs come back to hosts later.
@@ -340,21 +347,52 @@ func (s *Store) nextReady(ctx context.Context) (time.Duration, error) {
 	return max(5*time.Millisecond, min(span(at.Int64-now), idle)), nil
 }
 
-// typed is rows for values that no column gives a type: each place says its own.
+// typed is rows for values that no column gives a type: each place says its own. The last row is repeated up
+// to a full size.
 func typed[T any](a *args, items []T, values func(T) []any) string {
-	var b strings.Builder
-	for i, item := range items {
-		if i > 0 {
-			b.WriteString(", ")
+	b := make([]byte, 0, 64*len(items))
+	for n := range fullSize(len(items)) {
+		if n > 0 {
+			b = append(b, ", "...)
 		}
-		for j, v := range values(item) {
-			b.WriteString(map[bool]string{true: "(CAST(", false: ", CAST("}[j == 0])
-			b.WriteString(a.place(v))
-			b.WriteString(" AS " + sqlType(v) + ")")
+		open := "(CAST("
+		for _, v := range values(items[min(n, len(items)-1)]) {
+			b = append(b, open...)
+			*a = append(*a, v)
+			b = append(b, '$')
+			b = strconv.AppendInt(b, int64(len(*a)), 10)
+			b = append(b, " AS "...)
+			b = append(b, sqlType(v)...)
+			b = append(b, ')')
+			open = ", CAST("
 		}
-		b.WriteString(")")
+		b = append(b, ')')
 	}
-	return b.String()
+	return string(b)
+}
+
+// list is "$1, $2, $3": places for IN. The last one is repeated up to a full size.
+func list(a *args, names []string) string {
+	b := make([]byte, 0, 6*len(names))
+	for n := range fullSize(len(names)) {
+		if n > 0 {
+			b = append(b, ", "...)
+		}
+		*a = append(*a, names[min(n, len(names)-1)])
+		b = append(b, '$')
+		b = strconv.AppendInt(b, int64(len(*a)), 10)
+	}
+	return string(b)
+}
+
+// fullSize is n or somewhat more, so that statements over lists have few texts, which PostgreSQL prepares
+// once.
+func fullSize(n int) int {
+	step := 1
+	for n > 8*step {
+		step *= 2
+	}
+	return (n + step - 1) / step * step
 }
 
 func sqlType(v any) string {

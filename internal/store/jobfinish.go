@@ -25,14 +25,14 @@ type finishing struct {
 
 // jobRow is what a finish must know of a job, and what it changes of it.
 type jobRow struct {
-	account, key, webhook                  string
-	running                                bool // the job runs
-	deadline, nextSeq, nextPlace           int64
-	total, maxQueued                       int64
-	delta                                  jobDelta
-	stop                                   string
-	maxPages, maxUnits, maxRequests        int64
-	delivered, units, requests, done, open int64
+	account, key, webhook            string
+	running                          bool // the job runs
+	deadline, nextSeq, nextPlace     int64
+	total, maxQueued                 int64
+	delta                            jobDelta
+	stop                             string
+	maxPages, maxUnits, maxRequests  int64
+	delivered, units, requests, open int64
 }
 
 // jobDelta is what a batch adds to a job's row.
@@ -132,7 +132,7 @@ func (s *Store) lockFinishHosts(ctx context.Context, tx *sql.Tx, f *finishing) e
 	slices.Sort(keys)
 	keys = slices.Compact(keys)
 	var a args
-	_, err := tx.ExecContext(ctx, "SELECT host FROM hosts WHERE host IN ("+a.list(anys(keys)...)+") ORDER BY host FOR UPDATE", a...)
+	_, err := tx.ExecContext(ctx, "SELECT host FROM hosts WHERE host IN ("+list(&a, keys)+") ORDER BY host FOR UPDATE", a...)
 	return err
 }
 
@@ -145,7 +145,7 @@ func (s *Store) lockFinishJobs(ctx context.Context, tx *sql.Tx, f *finishing) er
 	ids = slices.Compact(ids)
 	var a args
 	return query(ctx, tx, `SELECT id, account, api_key, webhook_url, status, deadline_at, next_seq, next_place, total, max_queued, max_pages, max_units,
-		max_requests, delivered, units, requests FROM jobs WHERE id IN (`+a.list(anys(ids)...)+`) ORDER BY id`+s.forUpdate(), a, func(row *sql.Rows) error {
+		max_requests, delivered, units, requests FROM jobs WHERE id IN (`+list(&a, ids)+`) ORDER BY id`+s.forUpdate(), a, func(row *sql.Rows) error {
 		var id, status string
 		j := &jobRow{delta: jobDelta{counts: map[string]int64{}}}
 		err := row.Scan(&id, &j.account, &j.key, &j.webhook, &status, &j.deadline, &j.nextSeq, &j.nextPlace, &j.total, &j.maxQueued,
@@ -166,11 +166,13 @@ func (s *Store) findClaims(ctx context.Context, tx *sql.Tx, f *finishing) error 
 		place int64
 	}
 	live := map[claim]int64{}
-	err := query(ctx, tx, "SELECT job, place, claims FROM frontier WHERE state = 1 AND (job, place) IN (VALUES "+pairs+")", a, func(row *sql.Rows) error {
+	// Not by the index of what is being read: that would be gone through once for each.
+	err := query(ctx, tx, "WITH c (job, place) AS (VALUES "+pairs+`) SELECT c.job, c.place,
+		(SELECT CASE WHEN f.state = 1 THEN f.claims END FROM frontier f WHERE f.job = c.job AND f.place = c.place) FROM c`, a, func(row *sql.Rows) error {
 		var c claim
-		var n int64
+		var n sql.NullInt64
 		err := row.Scan(&c.job, &c.place, &n)
-		live[c] = n
+		live[c] = n.Int64
 		return err
 	})
 	for _, item := range f.items {
@@ -473,7 +475,6 @@ func (s *Store) endItems(ctx context.Context, tx *sql.Tx, f *finishing) error {
 		place, state, failed, not int64
 	}
 	var fates []fate
-	less := map[string]map[string]int64{}
 	for _, item := range f.items {
 		if !f.mine[item] {
 			continue
@@ -497,10 +498,6 @@ func (s *Store) endItems(ctx context.Context, tx *sql.Tx, f *finishing) error {
 			state = stateDelivered
 		}
 		fates = append(fates, fate{item.Item.Job, item.Item.Place, state, 0, f.now})
-		if less[item.Item.Job] == nil {
-			less[item.Item.Job] = map[string]int64{}
-		}
-		less[item.Item.Job][item.Item.Pace]++
 		if counts(item.Item.Kind) {
 			j.delta.counts[item.Counter]++
 			j.delta.counts[jobs.Duplicate] += int64(len(item.Item.Twins))
@@ -519,12 +516,37 @@ func (s *Store) endItems(ctx context.Context, tx *sql.Tx, f *finishing) error {
 	if err != nil {
 		return err
 	}
-	for _, job := range sortedNames(less) {
-		if err := s.lessPending(ctx, tx, job, less[job]); err != nil {
-			return err
+	return s.markServed(ctx, tx, f)
+}
+
+// jobHost names a row of job_hosts.
+type jobHost struct{ job, host string }
+
+// markServed says when a host served a job last, how many URLs of the job wait for it still, and how many of
+// its answers in a row asked for a longer wait.
+func (s *Store) markServed(ctx context.Context, tx *sql.Tx, f *finishing) error {
+	type served struct{ ended, failing int64 }
+	rows := map[jobHost]served{}
+	var order []jobHost
+	for _, item := range f.items {
+		if !f.mine[item] {
+			continue
 		}
+		key := jobHost{item.Item.Job, item.Item.Pace}
+		row, known := rows[key]
+		if !known {
+			order = append(order, key)
+		}
+		row.ended += int64(number01(item.Fate == jobs.Ended))
+		row.failing = int64(item.Failing)
+		rows[key] = row
 	}
-	return nil
+	a := args{f.now}
+	values := typed(&a, order, func(key jobHost) []any { return []any{key.job, key.host, rows[key].ended, rows[key].failing} })
+	_, err := tx.ExecContext(ctx, "WITH c (job, host, n, failing) AS (VALUES "+values+`) UPDATE job_hosts SET served_at = $1, failing = c.failing,
+		pending = CASE WHEN job_hosts.pending > c.n THEN job_hosts.pending - c.n ELSE 0 END
+		FROM c WHERE job_hosts.job = c.job AND job_hosts.pace_key = c.host`, a...)
+	return err
 }
 
 func sortedNames[T any](m map[string]T) []string {
@@ -553,16 +575,22 @@ func (s *Store) lessPending(ctx context.Context, tx *sql.Tx, job string, less ma
 	return nil
 }
 
-// opening is how a host's row is opened.
-type opening struct{ lease, at, gap, delay, paused int64 }
+// opening is how a host's row is opened, and how many URLs have ended that waited for it.
+type opening struct{ lease, at, gap, delay, paused, ended int64 }
 
 // openHosts ends the turns: a row opens a gap after the moment its request was written, not before the
-// end of a pause. Jobs come again when the gap that they were asked for has passed.
+// end of a pause. Jobs come again when the gap that they were asked for has passed. The longer gap that a
+// host's URLs were asked for is forgotten with the last of them.
 func (s *Store) openHosts(ctx context.Context, tx *sql.Tx, f *finishing) error {
 	open := map[string]opening{}
 	for _, item := range f.items {
 		if t, ok := item.Item.Turn.(*jobTurn); ok {
 			s.addOpenings(open, f, item, t)
+		}
+		if f.mine[item] && item.Fate == jobs.Ended {
+			o := open[item.Item.Pace]
+			o.ended++
+			open[item.Item.Pace] = o
 		}
 	}
 	if len(open) == 0 {
@@ -572,15 +600,18 @@ func (s *Store) openHosts(ctx context.Context, tx *sql.Tx, f *finishing) error {
 	now := "CAST(" + a.place(f.now) + " AS BIGINT)"
 	values := typed(&a, sortedNames(open), func(host string) []any {
 		o := open[host]
-		return []any{host, o.lease, o.at, o.gap, o.delay, o.paused}
+		return []any{host, o.lease, o.at, o.gap, o.delay, o.paused, o.ended}
 	})
-	_, err := tx.ExecContext(ctx, `WITH c (host, lease, at, gap, delay, paused) AS (VALUES `+values+`) UPDATE hosts SET
+	const kept = "CASE WHEN c.n > 0 AND pending <= c.n THEN 0 ELSE delay_ms END"
+	_, err := tx.ExecContext(ctx, `WITH c (host, lease, at, gap, delay, paused, n) AS (VALUES `+values+`) UPDATE hosts SET
+		pending = CASE WHEN pending > c.n THEN pending - c.n ELSE 0 END,
 		leased = CASE WHEN hosts.lease = c.lease THEN 0 ELSE leased END,
 		written_at = CASE WHEN c.at > written_at THEN c.at ELSE written_at END,
-		ready_at = CASE WHEN hosts.lease <> c.lease THEN ready_at WHEN c.at = 0 THEN `+now+` ELSE c.at + c.gap END,
-		delay_ms = CASE WHEN c.delay > delay_ms THEN c.delay ELSE delay_ms END,
+		ready_at = CASE WHEN hosts.lease <> c.lease OR c.lease = 0 THEN ready_at WHEN c.at = 0 THEN `+now+` ELSE c.at + c.gap END,
+		delay_ms = CASE WHEN c.delay > `+kept+` THEN c.delay ELSE `+kept+` END,
 		paused_until = CASE WHEN c.paused > paused_until THEN c.paused ELSE paused_until END,
-		jobs_at = CASE WHEN c.at = 0 THEN `+now+` WHEN c.delay > delay_ms THEN c.at + c.delay WHEN c.gap > delay_ms THEN c.at + c.gap ELSE c.at + delay_ms END
+		jobs_at = CASE WHEN c.lease = 0 THEN jobs_at WHEN c.at = 0 THEN `+now+` WHEN c.delay > `+kept+` THEN c.at + c.delay
+			WHEN c.gap > `+kept+` THEN c.at + c.gap ELSE c.at + `+kept+` END
 		FROM c WHERE hosts.host = c.host`, a...)
 	return err
 }
@@ -609,42 +640,40 @@ func (s *Store) addOpenings(open map[string]opening, f *finishing, item *jobs.Fi
 
 // countJobs writes the jobs' new counts.
 func (s *Store) countJobs(ctx context.Context, tx *sql.Tx, f *finishing) error {
+	var running []string
 	for _, id := range sortedNames(f.rows) {
+		if f.rows[id].running {
+			running = append(running, id)
+		}
+	}
+	if len(running) == 0 {
+		return nil
+	}
+	var a args
+	values := typed(&a, running, func(id string) []any {
 		j := f.rows[id]
 		d := j.delta
-		if !j.running {
-			continue
-		}
-		err := tx.QueryRowContext(ctx, `UPDATE jobs SET delivered = delivered + $2, blocked = blocked + $3, refused = refused + $4, failed = failed + $5,
-			unchanged = unchanged + $6, duplicate = duplicate + $7, skipped = skipped + $8, running = CASE WHEN running + $9 > 0 THEN running + $9 ELSE 0 END,
-			units = units + $10, requests = requests + $11, sitemaps = sitemaps + $12, limits_hit = limits_hit + $13, undelivered = undelivered + $14,
-			next_seq = $15, next_place = CASE WHEN next_place < $16 THEN $16 ELSE next_place END,
-			scope_host = CASE WHEN CAST($17 AS TEXT) = '' THEN scope_host ELSE $17 END
-			WHERE id = $1 RETURNING total - delivered - blocked - refused - failed - unchanged - duplicate - skipped, running, delivered, units, requests`,
-			id, d.counts[string(reader.Delivered)], d.counts[string(reader.Blocked)], d.counts[string(reader.Refused)], d.counts[string(reader.Failed)],
-			d.counts[string(reader.Unchanged)], d.counts[jobs.Duplicate], d.counts[jobs.Skipped], d.running, d.units, d.requests, d.sitemaps,
-			d.limits, d.undelived, j.nextSeq, j.nextPlace, d.scopeHost).Scan(&j.done, &j.open, &j.delivered, &j.units, &j.requests)
-		if err != nil {
-			return err
-		}
-		if err := s.countFailing(ctx, tx, f, id); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// countFailing keeps, for each host of the job, how many answers in a row asked for a longer wait.
-func (s *Store) countFailing(ctx context.Context, tx *sql.Tx, f *finishing, id string) error {
-	for _, item := range f.items {
-		if item.Item.Job != id || !f.mine[item] || item.Failing == item.Item.Failing {
-			continue
-		}
-		if _, err := tx.ExecContext(ctx, "UPDATE job_hosts SET failing = $1 WHERE job = $2 AND pace_key = $3", item.Failing, id, item.Item.Pace); err != nil {
-			return err
-		}
-	}
-	return nil
+		return []any{id, d.counts[string(reader.Delivered)], d.counts[string(reader.Blocked)], d.counts[string(reader.Refused)],
+			d.counts[string(reader.Failed)], d.counts[string(reader.Unchanged)], d.counts[jobs.Duplicate], d.counts[jobs.Skipped],
+			d.running, d.units, d.requests, d.sitemaps, d.limits, d.undelived, j.nextSeq, j.nextPlace, d.scopeHost}
+	})
+	return query(ctx, tx, `WITH c (id, delivered, blocked, refused, failed, unchanged, duplicate, skipped, running, units, requests, sitemaps, limits,
+		undelivered, seq, place, scope) AS (VALUES `+values+`) UPDATE jobs SET delivered = jobs.delivered + c.delivered,
+		blocked = jobs.blocked + c.blocked, refused = jobs.refused + c.refused, failed = jobs.failed + c.failed,
+		unchanged = jobs.unchanged + c.unchanged, duplicate = jobs.duplicate + c.duplicate, skipped = jobs.skipped + c.skipped,
+		running = CASE WHEN jobs.running + c.running > 0 THEN jobs.running + c.running ELSE 0 END,
+		units = jobs.units + c.units, requests = jobs.requests + c.requests, sitemaps = jobs.sitemaps + c.sitemaps,
+		limits_hit = jobs.limits_hit + c.limits, undelivered = jobs.undelivered + c.undelivered, next_seq = c.seq,
+		next_place = CASE WHEN jobs.next_place < c.place THEN c.place ELSE jobs.next_place END,
+		scope_host = CASE WHEN c.scope = '' THEN jobs.scope_host ELSE c.scope END FROM c WHERE jobs.id = c.id
+		RETURNING jobs.id, jobs.running, jobs.delivered, jobs.units, jobs.requests`, a, func(row *sql.Rows) error {
+		var id string
+		var open, delivered, units, requests int64
+		err := row.Scan(&id, &open, &delivered, &units, &requests)
+		j := f.rows[id]
+		j.open, j.delivered, j.units, j.requests = open, delivered, units, requests
+		return err
+	})
 }
 
 // endJobs ends jobs that have nothing left to read, or may read nothing more.

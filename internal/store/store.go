@@ -76,6 +76,7 @@ type Store struct {
 	public     string       // base of links in webhooks
 	cleaned    atomic.Int64 // when the files were cleaned last, in milliseconds
 	unclean    atomic.Bool  // what was erased may still lie in the write-ahead log
+	statistics statistics
 	stops      optOutCache
 	standby    standingCache
 }
@@ -219,12 +220,19 @@ func exists(rawURL string) error {
 	return nil
 }
 
+// postgresPlans keeps PostgreSQL from plans that read whole tables. Statements here find some hundred rows by
+// an index, whatever the tables' size; what is reckoned for a disk that has to seek says otherwise.
+const postgresPlans = "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off"
+
 func connectPostgres(rawURL string) (*Store, error) {
 	config, err := pgx.ParseConfig(rawURL)
 	if err != nil {
 		return nil, fmt.Errorf("%s (%w)", badURL, hidePassword(err, rawURL))
 	}
-	db := stdlib.OpenDB(*config)
+	db := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(func(ctx context.Context, c *pgx.Conn) error {
+		_, err := c.Exec(ctx, postgresPlans)
+		return err
+	}))
 	db.SetMaxOpenConns(16)
 	db.SetMaxIdleConns(16)
 	db.SetConnMaxIdleTime(5 * time.Minute)
