@@ -142,9 +142,14 @@ func (r *replicas) batch(urls ...string) jobs.Job {
 	return j
 }
 
-func (r *replicas) crawl(url string) jobs.Job {
+// crawl begins a crawl, of as many pages as a crawl has by default or of most.
+func (r *replicas) crawl(url string, most ...int64) jobs.Job {
 	r.t.Helper()
-	j, err := r.desk.Crawl(r.t.Context(), jobs.CrawlOrder{Order: jobs.Order{Principal: r.principal, ID: billing.NewID("job"), Request: "req_1"}, URL: url,
+	var pages *int64
+	for _, n := range most {
+		pages = &n
+	}
+	j, err := r.desk.Crawl(r.t.Context(), jobs.CrawlOrder{Order: jobs.Order{Principal: r.principal, ID: billing.NewID("job"), Request: "req_1"}, URL: url, MaxPages: pages,
 		Rules: jobs.Rules{Sitemap: jobs.SitemapInclude, MaxDepth: -1}})
 	if err != nil {
 		r.t.Fatal(err)

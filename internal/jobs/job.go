@@ -40,6 +40,7 @@ const (
 	ReasonPayment     = "payment_required"
 	ReasonSuspended   = "account_suspended"
 	ReasonKeyRevoked  = "key_revoked"
+	ReasonKeyEnded    = "key_ended" // nobody could open what it would deliver
 	ReasonForgotten   = "site_forgotten"
 )
 

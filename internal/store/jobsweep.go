@@ -61,13 +61,13 @@ func (s *Store) endLateJobs(ctx context.Context) error {
 	type late struct{ id, status, reason string }
 	now := s.nowSQL()
 	var list []late
-	err := query(ctx, s.ro, `SELECT j.id, CASE WHEN k.revoked_at IS NOT NULL THEN 'key_revoked' WHEN a.status <> 'active' THEN 'account_suspended'
+	err := query(ctx, s.ro, `SELECT j.id, CASE WHEN k.revoked_at IS NOT NULL THEN 'key_revoked' WHEN k.ends_at <= `+now+` THEN 'key_ended' WHEN a.status <> 'active' THEN 'account_suspended'
 		WHEN j.deadline_at <= `+now+` THEN 'deadline'
 		WHEN j.delivered >= j.max_pages THEN 'max_pages' WHEN j.units >= j.max_units THEN 'max_units' WHEN j.requests >= j.max_requests THEN 'max_requests'
 		WHEN NOT EXISTS (SELECT 1 FROM frontier f WHERE f.job = j.id AND f.state = 0) THEN 'empty'
 		ELSE 'host_delay' END
 		FROM jobs j JOIN accounts a ON a.id = j.account LEFT JOIN api_keys k ON k.id = j.api_key
-		WHERE j.status = 'running' AND (k.revoked_at IS NOT NULL OR a.status <> 'active' OR j.deadline_at <= `+now+`
+		WHERE j.status = 'running' AND (k.revoked_at IS NOT NULL OR k.ends_at <= `+now+` OR a.status <> 'active' OR j.deadline_at <= `+now+`
 		OR j.running = 0 AND (j.delivered >= j.max_pages OR j.units >= j.max_units OR j.requests >= j.max_requests)
 		OR j.running = 0 AND NOT EXISTS (SELECT 1 FROM frontier f WHERE f.job = j.id AND f.state = 0)
 		OR j.running = 0 AND NOT EXISTS (SELECT 1 FROM job_hosts jh JOIN hosts h ON h.host = jh.pace_key WHERE jh.job = j.id AND jh.pending > 0
@@ -97,7 +97,7 @@ func (s *Store) endOne(ctx context.Context, id, status, reason string) error {
 		if err != nil {
 			return err
 		}
-		if err := s.endJob(ctx, tx, now, id, status, reason); err != nil || reason != jobs.ReasonKeyRevoked {
+		if err := s.endJob(ctx, tx, now, id, status, reason); err != nil || reason != jobs.ReasonKeyRevoked && reason != jobs.ReasonKeyEnded {
 			return err
 		}
 		return eraseResults(ctx, tx, id)
@@ -182,10 +182,11 @@ func (s *Store) lockHosts(ctx context.Context, tx *sql.Tx, keys []string) error 
 	return err
 }
 
-// expireResults erases what nobody collected in time.
+// expireResults erases what nobody collected in time, and what nobody can open any more.
 func (s *Store) expireResults(ctx context.Context) error {
 	var ids []string
-	err := query(ctx, s.ro, "SELECT id FROM jobs WHERE undelivered > 0 AND expires_at <= "+s.nowSQL()+" LIMIT 200", nil, func(row *sql.Rows) error {
+	err := query(ctx, s.ro, "SELECT j.id FROM jobs j LEFT JOIN api_keys k ON k.id = j.api_key WHERE j.undelivered > 0 AND (j.expires_at <= "+s.nowSQL()+
+		" OR k.ends_at <= "+s.nowSQL()+") LIMIT 200", nil, func(row *sql.Rows) error {
 		var id string
 		err := row.Scan(&id)
 		ids = append(ids, id)

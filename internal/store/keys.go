@@ -266,7 +266,10 @@ func (s *Store) RevokeKey(ctx context.Context, account, id string, force bool) (
 		revoked = billing.Revoked{Key: key, Sealed: sealed}
 		return err
 	})
-	return revoked, err
+	if err != nil {
+		return revoked, err
+	}
+	return revoked, s.cleanFiles(ctx)
 }
 
 // SealedTo is how many undelivered results only the key opens: said before it is revoked.
