@@ -106,35 +106,44 @@ func (all *Profiles) LoadFile(name string) (*Profile, error) {
 // Parse reads a profile and merges it with the house floor. Name stands in its errors.
 func (all *Profiles) Parse(name string, text []byte) (*Profile, error) {
 	p, err := readProfile(name, text)
-	if err != nil {
+	if p == nil {
 		return nil, err
 	}
-	settle(p, all.house)
-	if err := p.check(); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	faults := []error{err}
+	if err == nil {
+		settle(p, all.house)
+	}
+	for _, problem := range p.problems() {
+		faults = append(faults, fmt.Errorf("%s: %s", name, problem))
 	}
 	if p.Scope.Topics != "" {
 		if p.topics = all.topics[p.Scope.Topics]; p.topics == nil {
-			return nil, fmt.Errorf("%s: scope.topics: there is no topic %q; write one of: %s", name, p.Scope.Topics,
-				strings.Join(slices.Sorted(maps.Keys(all.topics)), ", "))
+			faults = append(faults, fmt.Errorf("%s: scope.topics: there is no topic %q; write one of: %s", name, p.Scope.Topics,
+				strings.Join(slices.Sorted(maps.Keys(all.topics)), ", ")))
 		}
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
 	}
 	return p, nil
 }
 
-// check is what no single field can say.
-func (p *Profile) check() error {
-	switch {
-	case p.set["name"] == "":
-		return errors.New("name: is missing; write it like \"name: municipal-news\"")
-	case p.Identity.Token == "":
-		return errors.New("identity.product_token: is missing; write it like \"identity: { product_token: ExampleBot }\"")
-	case p.Robots.MaxAgeFloor > p.Robots.MaxAge:
-		return fmt.Errorf("robots.max_age_floor: is longer than max_age, %s; write it like \"max_age_floor: 5m\"", p.Robots.MaxAge)
-	case p.Schedule.Cron != "" && p.Schedule.Rounds != (Rounds{}):
-		return errors.New("schedule.cron: stands beside rounds; keep one of them, such as \"cron: \\\"0 6 * * 1-5\\\"\"")
+// problems are what no single field can say.
+func (p *Profile) problems() []string {
+	var all []string
+	if p.set["name"] == "" {
+		all = append(all, "name: is missing; write it like \"name: municipal-news\"")
 	}
-	return nil
+	if _, given := p.set["identity.product_token"]; !given {
+		all = append(all, "identity.product_token: is missing; write it like \"identity: { product_token: ExampleBot }\"")
+	}
+	if p.Robots.MaxAge > 0 && p.Robots.MaxAgeFloor > p.Robots.MaxAge {
+		all = append(all, fmt.Sprintf("robots.max_age_floor: is longer than max_age, %s; write it like \"max_age_floor: 5m\"", p.Robots.MaxAge))
+	}
+	if p.Schedule.Cron != "" && p.Schedule.Rounds != (Rounds{}) {
+		all = append(all, "schedule.cron: stands beside rounds; keep one of them, such as \"cron: \\\"0 6 * * 1-5\\\"\"")
+	}
+	return all
 }
 
 // WithInfoURL is p with another page for site operators, such as WEBREADER_PUBLIC_URL/bot for a
@@ -148,7 +157,10 @@ func (p *Profile) WithInfoURL(raw string) (*Profile, error) {
 	return &c, nil
 }
 
-// readProfile reads what a file says, no more.
+// mostFaults are told of one file.
+const mostFaults = 20
+
+// readProfile reads what a file says, no more. Beside the faults of fields stands what could be read.
 func readProfile(name string, text []byte) (*Profile, error) {
 	r := &profileReader{file: path.Base(name), profile: &Profile{set: map[string]string{}}}
 	r.fields = r.profile.fields()
@@ -156,16 +168,15 @@ func readProfile(name string, text []byte) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.section("", root); err != nil {
-		return nil, err
-	}
-	return r.profile, nil
+	r.section("", root)
+	return r.profile, errors.Join(r.faults...)
 }
 
 type profileReader struct {
 	file    string
 	profile *Profile
 	fields  []field
+	faults  []error
 }
 
 // fault is an error at a line and a field, with a correct example.
@@ -174,19 +185,19 @@ func (r *profileReader) fault(e entry, path, problem, example string) error {
 }
 
 // section reads what stands below prefix ("" or "robots."): at most a few levels, as the schema has them.
-func (r *profileReader) section(prefix string, s entry) error {
+func (r *profileReader) section(prefix string, s entry) {
 	seen := map[string]bool{}
 	for _, e := range s.items {
 		name := prefix + e.key
-		if seen[name] {
-			return r.fault(e, name, "stands there twice", e.key+": …, once")
+		err := r.fault(e, name, "stands there twice", e.key+": …, once")
+		if !seen[name] {
+			err = r.entry(name, e)
 		}
 		seen[name] = true
-		if err := r.entry(name, e); err != nil {
-			return err
+		if err != nil && len(r.faults) < mostFaults {
+			r.faults = append(r.faults, err)
 		}
 	}
-	return nil
 }
 
 func (r *profileReader) entry(name string, e entry) error {
@@ -204,7 +215,8 @@ func (r *profileReader) entry(name string, e entry) error {
 			if e.kind != sectionValue {
 				return r.fault(e, name, "is a section, not a value", e.key+": { "+r.firstOf(name+".").example()+" }")
 			}
-			return r.section(name+".", e)
+			r.section(name+".", e)
+			return nil
 		}
 	}
 	return r.unknown(name, e)
@@ -247,6 +259,7 @@ func (r *profileReader) keysAt(prefix string) []string {
 
 func (r *profileReader) value(f field, e entry) error {
 	f.value.SetZero()
+	r.profile.set[f.path] = e.text
 	switch {
 	case e.kind == nullValue:
 		return r.fault(e, f.path, "has no value", f.example())
@@ -255,7 +268,6 @@ func (r *profileReader) value(f field, e entry) error {
 	case !f.isList() && !e.isScalar():
 		return r.fault(e, f.path, "is not a single value", f.example())
 	case e.isScalar():
-		r.profile.set[f.path] = e.text
 		return r.scalar(f, e)
 	}
 	words := make([]string, 0, len(e.items))

@@ -78,6 +78,29 @@ func TestProfile_ErrorNamesLineFieldAndExample(t *testing.T) {
 	}
 }
 
+// All faults of a file are told at once, each once.
+func TestProfile_AllFaultsAtOnce(t *testing.T) {
+	all := someProfiles(t)
+	_, err := all.Parse("x.yaml", []byte("version: 2\nrobots: { max_age: soon, on_5xx: maybe }\npace:\n  min_gpa: 2s\n  per: planet\nidentity: { product_token: \"a b\" }\nscope: { topics: weather, documents: [pdf, exe] }\nschedule: { cron: \"0 6 * * *\", rounds: { mon: 1 } }\n"))
+	if err == nil {
+		t.Fatal("the file was taken")
+	}
+	lines := strings.Split(err.Error(), "\n")
+	for i, want := range []string{"x.yaml:1: version:", "x.yaml:2: robots.max_age:", "x.yaml:2: robots.on_5xx:", "x.yaml:4: pace.min_gpa:", "x.yaml:5: pace.per:",
+		"x.yaml:6: identity.product_token:", "x.yaml:7: scope.documents:", "x.yaml: name: is missing", "x.yaml: schedule.cron: stands beside", "x.yaml: scope.topics:"} {
+		if i >= len(lines) || !strings.HasPrefix(lines[i], want) {
+			t.Errorf("fault %d of %q is not %s", i, lines, want)
+		}
+	}
+	if len(lines) != 10 {
+		t.Errorf("%d faults: %q", len(lines), lines)
+	}
+	_, err = all.Parse("x.yaml", []byte(strings.Repeat("speed: fast\n", 2000)))
+	if n := strings.Count(err.Error(), "\n"); n > 25 {
+		t.Errorf("%d lines about one file", n)
+	}
+}
+
 func TestProfile_IdentityIsRequiredAndSafe(t *testing.T) {
 	all := someProfiles(t)
 	for _, c := range []struct{ yaml, want string }{

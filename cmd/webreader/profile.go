@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/webreaderapi/webreader/policy"
 	"github.com/webreaderapi/webreader/profiles"
@@ -17,7 +18,7 @@ type profileCheckCmd struct {
 
 // Help is shown by --help.
 func (profileCheckCmd) Help() string {
-	return `A wrong file is answered with its line, the field and a correct example.
+	return `A wrong file is answered with all its faults: the line, the field and a correct example of each.
 
 Examples:
 
@@ -33,7 +34,12 @@ func (c profileCheckCmd) Run(a *app) error {
 	}
 	p, err := all.Find(c.Profile)
 	if err != nil {
-		return usage("%s", err)
+		faults := strings.Split(err.Error(), "\n")
+		last := len(faults) - 1
+		for _, fault := range faults[:last] {
+			_, _ = fmt.Fprintln(a.Err, "webreader: "+fault)
+		}
+		return usage("%s", faults[last])
 	}
 	for _, line := range p.Explain() {
 		if _, err := fmt.Fprintln(a.Out, line); err != nil {
@@ -55,7 +61,7 @@ func loadProfile(setting func(string) string) (*policy.Profile, error) {
 	}
 	p, err := all.Find(name)
 	if err != nil {
-		return nil, usage("%s: %s", envProfile, err)
+		return nil, usage("%s: %s", envProfile, strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 	if public := setting(envPublicURL); public != "" && p.Identity.InfoURL == "" {
 		if p, err = p.WithInfoURL(public + "/bot"); err != nil {
