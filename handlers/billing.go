@@ -160,7 +160,7 @@ func (s *Server) forBrowser(c echo.Context, r billingRequest, err error) error {
 func (s *Server) sayProblem(c echo.Context, err error) error {
 	f := s.faultOf(err, c)
 	setCode(c, f)
-	p := problemOf(f, s.base(c), requestID(c))
+	p := ProblemOf(f, s.base(c), requestID(c))
 	return s.billingPage(c, p.Status, "sorry", struct {
 		frame
 		Problem Problem

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"unicode/utf16"
 
@@ -21,15 +22,10 @@ func headerText(v any) string {
 			continue
 		}
 		for _, unit := range utf16.Encode([]rune{r}) {
-			b.WriteString(`\u` + hex4(unit))
+			fmt.Fprintf(&b, `\u%04x`, unit)
 		}
 	}
 	return b.String()
-}
-
-func hex4(u uint16) string {
-	const digits = "0123456789abcdef"
-	return string([]byte{digits[u>>12], digits[u>>8&15], digits[u>>4&15], digits[u&15]})
 }
 
 // decisionHeader is WebReader-Decision: the decision without its hops.

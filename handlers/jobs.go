@@ -133,7 +133,7 @@ type resultLine struct {
 func newLine(r jobs.Result, job jobs.Job, base string) resultLine {
 	line := resultLine{Seq: r.Seq, URL: r.URL, Page: r.Page}
 	if r.Fault != nil {
-		p := problemOf(r.Fault, base, job.RequestID)
+		p := ProblemOf(r.Fault, base, job.RequestID)
 		p.Decision = r.Closed
 		line.Error = &p
 	}

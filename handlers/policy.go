@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/webreaderapi/webreader/openapi"
 	"github.com/webreaderapi/webreader/policy"
@@ -56,7 +55,7 @@ func (s *Server) decide(ctx context.Context, raw, country string) (policyAnswer,
 	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
 	defer cancel()
 	verdict, err := s.decider.Decide(ctx, gate.Ask{
-		Profile: s.profile, Target: target, Country: country, Until: time.Time{},
+		Profile: s.profile, Target: target, Country: country,
 		Cause: policy.Cause{Kind: policy.CausePolicy, ID: call.id, Account: call.principal.Account, Request: call.id},
 	})
 	var refusal *policy.Refusal

@@ -79,8 +79,8 @@ type Problem struct {
 	Errors       []fault.Field    `json:"errors,omitempty"`
 }
 
-// problemOf shows f. base is the public address of this service, without a slash at the end.
-func problemOf(f *fault.Error, base, requestID string) Problem {
+// ProblemOf shows f. base is the public address of this service, without a slash at the end.
+func ProblemOf(f *fault.Error, base, requestID string) Problem {
 	r := rowOf(f.Kind)
 	p := Problem{
 		Type: base + "/docs/errors/" + f.Kind.String(), Title: r.title, Status: status(f), Detail: f.Detail,
@@ -108,7 +108,7 @@ func (s *Server) fail(err error, c echo.Context) {
 		return
 	}
 	h := c.Response().Header()
-	p := problemOf(f, s.base(c), requestID(c))
+	p := ProblemOf(f, s.base(c), requestID(c))
 	h.Set("Content-Type", "application/problem+json")
 	if p.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(p.RetryAfter))
@@ -156,6 +156,3 @@ func allowed(c echo.Context) string {
 	methods, _ := c.Get(echo.ContextKeyHeaderAllow).(string)
 	return strings.TrimPrefix(methods, "OPTIONS, ")
 }
-
-// ProblemOf is a fault as the API answers it. The command line prints the same with --json.
-func ProblemOf(f *fault.Error, base, requestID string) Problem { return problemOf(f, base, requestID) }

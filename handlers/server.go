@@ -224,11 +224,8 @@ func (r routed) DELETE(path string, h echo.HandlerFunc) { r.echo.DELETE(path, h,
 // not mix with the generated interface's.
 type api struct{ *Server }
 
-// Handler answers the public API.
+// Handler answers the public API. On the admin address it answers /healthz and /readyz.
 func (s *Server) Handler() http.Handler { return s.echo }
-
-// Health answers /healthz and /readyz for the admin address.
-func (s *Server) Health() http.Handler { return s.echo }
 
 // HTTPServer is the server to run for the public API, with the time and size limits of one.
 func (s *Server) HTTPServer() *http.Server {

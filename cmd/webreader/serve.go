@@ -272,7 +272,7 @@ func localURL(addr net.Addr) string {
 
 // run answers until ctx ends or a listener breaks.
 func (s *service) run(ctx context.Context) error {
-	public, admin := s.api.HTTPServer(), &http.Server{Handler: s.metrics.Admin(s.api.Health()), ReadHeaderTimeout: 10 * time.Second}
+	public, admin := s.api.HTTPServer(), &http.Server{Handler: s.metrics.Admin(s.api.Handler()), ReadHeaderTimeout: 10 * time.Second}
 	broken := make(chan error, 2)
 	go func() { broken <- public.Serve(s.api.Strict(public, s.public)) }()
 	go func() { broken <- admin.Serve(s.api.Strict(admin, s.admin)) }()
