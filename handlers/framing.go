@@ -19,6 +19,7 @@ import (
 // it dropped, so heads are looked at as they arrive. Server must serve what Strict returns.
 func (s *Server) Strict(server *http.Server, l net.Listener) net.Listener {
 	handler := server.Handler
+	server.DisableGeneralOptionsHandler = true // which would answer, and nobody would count
 	server.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		return context.WithValue(ctx, framedKey{}, c)
 	}
@@ -66,7 +67,7 @@ type framedConn struct {
 	heads int64  // that ended well
 	over  bool   // nothing more is looked at
 
-	broken atomic.Int64 // the number of the first bad head, 0 while there is none
+	broken atomic.Int64 // the number of the first head that is not good, 0 while all are
 	served int64        // requests that the server began
 }
 
@@ -118,7 +119,7 @@ func (c *framedConn) look(p []byte) {
 			c.take(line)
 			c.line = c.line[:0]
 		} else if len(line) > maxLine {
-			c.end(false)
+			c.end()
 		}
 		p = rest
 	}
@@ -129,39 +130,37 @@ func (c *framedConn) take(line []byte) {
 	line, crlf := bytes.CutSuffix(line, []byte("\r"))
 	switch {
 	case !crlf || bytes.IndexByte(line, '\r') >= 0: // section 2.2
-		c.end(false)
+		c.end()
 	case !c.head.begun && len(line) == 0: // section 2.2: blank lines before a request mean nothing
 	case !c.head.begun:
 		c.head.begun, c.head.http11 = true, bytes.HasSuffix(line, []byte(" HTTP/1.1"))
 		if bytes.Count(line, []byte(" ")) != 2 || !bytes.Contains(line, []byte(" HTTP/1.")) { // section 3
-			c.end(false)
+			c.end()
 		}
 	case len(line) == 0:
 		c.endHead()
 	case !c.head.takeField(line):
-		c.end(false)
+		c.end()
 	}
 }
 
 func (c *framedConn) endHead() {
 	h := c.head
 	if h.chunked && (h.length || !h.http11) { // section 6.1
-		c.end(false)
+		c.end()
 		return
 	}
 	c.heads++
 	c.head, c.body = head{}, h.size
 	if h.chunked {
-		c.end(true)
+		c.end()
 	}
 }
 
-// end stops looking; the head that is being read is not good, unless it ended well.
-func (c *framedConn) end(well bool) {
+// end stops looking: nothing is good from the head on that has not ended well.
+func (c *framedConn) end() {
 	c.over, c.line = true, nil
-	if !well {
-		c.broken.Store(c.heads + 1)
-	}
+	c.broken.Store(c.heads + 1)
 }
 
 // takeField is false for a field that is not of the one form in which everybody reads it.

@@ -158,6 +158,15 @@ func TestABadFormDoesNotHarmTheRequestBeforeIt(t *testing.T) {
 	}
 }
 
+// A request about the server as a whole, which net/http likes to answer itself, counts as well.
+func TestABadFormAfterAQuestionAboutTheServerIsRefused(t *testing.T) {
+	r := newRig(t)
+	answers, closed := exchange(t, r.url, "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n"+post+"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n"+chunked+hidden)
+	if len(answers) != 2 || answers[1].StatusCode != 400 || !closed || len(r.rooms.orders) > 0 || answers[0].Header.Get("X-Request-Id") == "" {
+		t.Errorf("%v, closed: %t, %d reads", answers, closed, len(r.rooms.orders))
+	}
+}
+
 // What is unusual and can be read in one way only is served, and its connection stays open.
 func TestGoodFormsAreServed(t *testing.T) {
 	last := "GET /account HTTP/1.1\r\n" + keyed + "Connection: close\r\n\r\n"
