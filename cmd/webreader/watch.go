@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"sync"
 	"time"
 
@@ -52,7 +51,7 @@ func (c watchCmd) Run(a *app) error {
 	}
 	sites, err := watch.ParseCSV(text)
 	if err != nil {
-		return usage("--file: %s", faultsIn(fault.As(err)))
+		return c.faulty(a, fault.As(err))
 	}
 	profile, err := loadProfile(a.setting)
 	if err != nil {
@@ -66,17 +65,12 @@ func (c watchCmd) Run(a *app) error {
 	return errors.Join(d.work(sites), db.Close())
 }
 
-// faultsIn are all faults of a file.
-func faultsIn(f *fault.Error) string {
-	if len(f.Fields) < 2 {
-		return f.Detail
+// faulty tells all faults of a file, one a line.
+func (c watchCmd) faulty(a *app, f *fault.Error) error {
+	for _, field := range f.Fields {
+		_, _ = fmt.Fprintf(a.Err, "webreader: %s: %s: %s\n", c.File, field.Name, field.Detail)
 	}
-	var all strings.Builder
-	all.WriteString("The sites cannot be watched")
-	for i, field := range f.Fields {
-		all.WriteString([]string{": ", "; "}[min(i, 1)] + field.Name + ": " + field.Detail)
-	}
-	return all.String()
+	return usage("--file: %s", f.Detail)
 }
 
 func (c watchCmd) open(ctx context.Context) (*store.Store, error) {

@@ -19,7 +19,10 @@ func (v *visit) learn(p *Page, final string, trace reader.Trace) []Page {
 	l := learning{visit: v, news: map[string]bool{}}
 	if t, err := policy.ParseTarget(final); err == nil && p.Kind == Start && v.scope.related(t) {
 		v.scope.hosts[t.Host()] = true // the site answers under this name
-		l.news[hashOf(t)] = true       // it is this page
+		if t.Host() != p.Host {
+			l.former = p.Host
+		}
+		l.news[hashOf(t)] = true // it is this page
 	}
 	if p.Kind == Start && v.Profile.Scope.Feeds == policy.PreferFeeds {
 		if feed := v.feedOf(trace.Feeds); !feed.IsZero() {
@@ -61,8 +64,22 @@ func (v *visit) feedOf(feeds []policy.Target) policy.Target {
 // learning collects pages once each.
 type learning struct {
 	*visit
-	pages []Page
-	news  map[string]bool
+	pages  []Page
+	news   map[string]bool
+	former string // the site's name before, where it moves to another one
+}
+
+// inherit is a page with what is known of the one that it was under the site's former name: to move is no change.
+func (l *learning) inherit(t policy.Target, p Page) Page {
+	if l.former == "" {
+		return p
+	}
+	if t, err := policy.ParseTarget(t.Scheme() + "://" + l.former + t.PathQuery()); err == nil {
+		if old := l.known[hashOf(t)]; old != nil && old.Kind == p.Kind {
+			p.State, p.Body = old.State, old.Body
+		}
+	}
+	return p
 }
 
 // add takes a page in. A known one counts only where its Hint differs from the one it was fetched with.
@@ -77,7 +94,7 @@ func (l *learning) add(t policy.Target, p Page) {
 	case old == nil:
 		// Too much is left out, so that no site can fill the house.
 		if len(l.visit.pages)+len(l.pages) < mostPages && (p.Kind != Sitemap || l.count(Sitemap) < mostSitemaps) {
-			l.pages = append(l.pages, p)
+			l.pages = append(l.pages, l.inherit(t, p))
 		}
 	case p.Hint == "" || p.Hint == unmarked(old.Hint) && p.Fed == old.Fed || old.Kind == Start || old.Kind == Feed:
 	case old.Hint == "" || sourceOf(p.Hint) == sourceOf(old.Hint), p.Fed && !old.Fed:

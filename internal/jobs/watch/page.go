@@ -76,6 +76,9 @@ func (v *visit) within(p *Page) func(policy.Target) bool {
 	}
 }
 
+// alias is the hint of a page that only leads to another one of the site, which is visited by itself.
+const alias = "alias"
+
 func isHome(t policy.Target) bool { return t.PathQuery() == "/" }
 
 // led is a page that redirects to where it is not followed. Nothing is there any more when that is the
@@ -88,7 +91,9 @@ func (v *visit) led(ctx context.Context, p *Page, to policy.Target) error {
 	case v.scope.holds(to) && isHome(to), other != nil && other.Kind == Start:
 		return v.missing(ctx, p)
 	case other != nil:
-		return v.unchanged(ctx, p, Finding{Page: *p})
+		f := Finding{Page: *p}
+		f.Page.Hint = alias
+		return v.unchanged(ctx, p, f)
 	case v.scope.holds(to):
 		return v.skipPage(ctx, p, "redirect_off_topic")
 	}
@@ -109,7 +114,7 @@ func (v *visit) take(ctx context.Context, p *Page, d *reader.Document, h billing
 	if err != nil {
 		return err
 	}
-	if v.alias(p, d.Page().FinalURL) {
+	if v.double(p, d.Page().FinalURL) {
 		d.Forgo()
 		return v.unchanged(ctx, p, f)
 	}
@@ -156,8 +161,8 @@ func (v *visit) found(ctx context.Context, p *Page, f Finding, kind change.Kind)
 	return nil
 }
 
-// alias is true for a page that redirects to another one that is watched by itself.
-func (v *visit) alias(p *Page, final string) bool {
+// double is true for a page that redirects to another one that is watched by itself.
+func (v *visit) double(p *Page, final string) bool {
 	t, err := policy.ParseTarget(final)
 	if err != nil {
 		return false

@@ -46,6 +46,8 @@ type Book interface {
 	Pages(ctx context.Context, c *Claim) ([]Page, error)
 	// Record keeps what one page came to, and lengthens the lease. It answers the change's number.
 	Record(ctx context.Context, c *Claim, f Finding) (int64, error)
+	// Paused is true when the claim's watch has been paused, or is gone.
+	Paused(ctx context.Context, c *Claim) (bool, error)
 	// Skip notes that the round leaves a host alone.
 	Skip(ctx context.Context, c *Claim, s Skip) error
 	// Postpone gives the claim back, to be taken up again then.

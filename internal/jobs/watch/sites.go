@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,8 +42,15 @@ func ParseCSV(text []byte) ([]Site, error) {
 		return nil, badSites([]fault.Field{{Name: "body", Detail: "the file is not text in UTF-8: save it as CSV UTF-8"}})
 	}
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	if !bytes.Contains(text, []byte("\n")) {
+		text = bytes.ReplaceAll(text, []byte("\r"), []byte("\n"))
+	}
+	comma, lines := commaOf(text), 0
+	if m := separator.FindSubmatch(text); m != nil {
+		text, comma, lines = text[len(m[0]):], rune(m[1][0]), 1
+	}
 	r := csv.NewReader(bytes.NewReader(text))
-	r.FieldsPerRecord, r.TrimLeadingSpace, r.Comma = -1, true, commaOf(text)
+	r.FieldsPerRecord, r.TrimLeadingSpace, r.Comma = -1, true, comma
 	head, err := r.Read()
 	if err != nil {
 		return nil, badSites([]fault.Field{{Name: "line 1", Detail: "a header is missing: name,start_url,sitemap,include,exclude,topics"}})
@@ -51,8 +59,11 @@ func ParseCSV(text []byte) ([]Site, error) {
 	if bad != nil {
 		return nil, badSites([]fault.Field{*bad})
 	}
-	return rowsOf(r, at)
+	return rowsOf(r, at, lines)
 }
+
+// separator is a first line by which spreadsheets tell each other what parts the cells.
+var separator = regexp.MustCompile(`^(?i:sep)=([,;\t])\r?\n`)
 
 // commaOf is what parts the cells: a comma, semicolon or tab, whichever the header has most of.
 func commaOf(text []byte) rune {
@@ -85,7 +96,8 @@ func header(head []string) (map[string]int, *fault.Field) {
 	return at, nil
 }
 
-func rowsOf(r *csv.Reader, at map[string]int) ([]Site, error) {
+// rowsOf reads the rows below the header; before counts the lines above it.
+func rowsOf(r *csv.Reader, at map[string]int, before int) ([]Site, error) {
 	var sites []Site
 	var lines []string
 	var faults []fault.Field
@@ -98,13 +110,16 @@ func rowsOf(r *csv.Reader, at map[string]int) ([]Site, error) {
 			line := 0
 			var parse *csv.ParseError
 			if errors.As(err, &parse) {
-				line = parse.StartLine
+				line = parse.StartLine + before
 			}
 			faults = append(faults, fault.Field{Name: fmt.Sprintf("line %d", line), Detail: "it cannot be read as CSV: look at its quotes"})
 			break
 		}
 		line, _ := r.FieldPos(0)
-		name := fmt.Sprintf("line %d", line)
+		name := fmt.Sprintf("line %d", line+before)
+		if strings.TrimSpace(strings.Join(row, "")) == "" {
+			continue
+		}
 		if len(row) > len(at) && strings.Join(row[len(at):], "") != "" {
 			faults = append(faults, fault.Field{Name: name, Detail: "it has more cells than the header: put cells with a comma in quotes"})
 			continue

@@ -99,6 +99,9 @@ func (v *visit) run(ctx context.Context) (time.Time, error) {
 		if p == nil {
 			return v.later, nil
 		}
+		if paused, err := v.Book.Paused(ctx, v.claim); err != nil || paused {
+			return now, err // nobody takes it up before the watch is resumed
+		}
 		until, err := v.one(ctx, p)
 		if err == nil && until.IsZero() {
 			err = v.findSitemaps(ctx, p)
@@ -272,6 +275,8 @@ func (v *visit) due(p *Page, now time.Time) bool {
 		return (!p.Fed || now.Sub(p.CheckedAt) >= feedLooksAgain) && v.listingDue(p, now)
 	case p.Kind == Document && (p.Fed || v.Profile.Scope.DocumentsOnce):
 		return p.Wanted
+	case p.Hint == alias:
+		return now.Sub(p.CheckedAt) >= mapLooksAgain
 	case p.Fed:
 		return p.Wanted || now.Sub(p.CheckedAt) >= feedLooksAgain
 	}

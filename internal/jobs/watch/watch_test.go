@@ -40,6 +40,25 @@ func TestSitesAreReadFromCSV(t *testing.T) {
 	}
 }
 
+// What spreadsheets make of a list: a line that names the separator, rows without anything, lines that end as
+// they did long ago. Lines are counted as the file has them.
+func TestSitesAreReadFromSpreadsheets(t *testing.T) {
+	for name, text := range map[string]string{
+		"separator":  "\xef\xbb\xbfsep=;\r\nname;start_url\r\nA;http://a.example/\r\nB;http://b.example/\r\n",
+		"empty rows": "name,start_url\n,\nA,http://a.example/\n , \nB,http://b.example/\n,\n",
+		"old lines":  "name;start_url\rA;http://a.example/\rB;http://b.example/\r",
+	} {
+		sites, err := ParseCSV([]byte(text))
+		if got, want := fmt.Sprint(sites), "[{A [http://a.example/] false [] [] []} {B [http://b.example/] false [] [] []}]"; err != nil || got != want {
+			t.Errorf("%s: %s, %v", name, got, err)
+		}
+	}
+	var f *fault.Error
+	if _, err := ParseCSV([]byte("sep=;\nname;start_url\n;\nA;ftp://a.example/\n")); !errors.As(err, &f) || f.Fields[0].Name != "line 4, start_urls.0" {
+		t.Errorf("a fault below a separator: %v", err)
+	}
+}
+
 func TestABadRowIsNamed(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                      "line 1",
