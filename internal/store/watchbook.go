@@ -379,6 +379,13 @@ func (s watchBook) insertLearned(ctx context.Context, tx *sql.Tx, c *watch.Claim
 	return nil
 }
 
+// Paused is true for a watch that has no rounds now. See watch.Book.
+func (s watchBook) Paused(ctx context.Context, c *watch.Claim) (bool, error) {
+	var n int
+	err := s.ro.QueryRowContext(ctx, "SELECT count(*) FROM watches WHERE id = $1 AND status = 'active'", c.Watch.ID).Scan(&n)
+	return n == 0, err
+}
+
 // Skip notes that a round leaves a host alone. See watch.Book.
 func (s watchBook) Skip(ctx context.Context, c *watch.Claim, skip watch.Skip) error {
 	_, err := s.db.ExecContext(ctx, `INSERT INTO watch_skips (round, watch, host, reason) SELECT $1, id, $2, $3 FROM watches WHERE id = $4

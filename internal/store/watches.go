@@ -120,9 +120,9 @@ func bit(b bool) int64 {
 
 func insertPage(ctx context.Context, tx *sql.Tx, id string, site int, p watch.Page) error {
 	_, err := tx.ExecContext(ctx, `INSERT INTO watch_pages (watch, number, hash, url, host, kind, fed, wanted, hint, etag, last_modified, body, state, checked_at, round)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, '', '', $10, $10, 0, '')
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, '', '', $10, $11, 0, '')
 		ON CONFLICT (watch, number, hash) DO UPDATE SET fed = excluded.fed, wanted = excluded.wanted, hint = excluded.hint`,
-		id, site, p.Hash, p.URL, p.Host, p.Kind, bit(p.Fed), bit(p.Wanted), p.Hint, []byte{})
+		id, site, p.Hash, p.URL, p.Host, p.Kind, bit(p.Fed), bit(p.Wanted), p.Hint, orEmpty(p.Body), orEmpty(p.State))
 	return err
 }
 
