@@ -158,7 +158,7 @@ func (a *arrivals) late(b *testing.B, requests int, gap time.Duration) (all []ti
 }
 
 // roadEngine is a customer's desk and the runner behind it, for one bot.
-func roadEngine(b *testing.B, web *origintest.Web, database, bot string) (desk *jobs.Desk, customer func() billing.Principal, runner *jobs.Runner) {
+func roadEngine(b testing.TB, web *origintest.Web, database, bot string) (desk *jobs.Desk, customer func() billing.Principal, runner *jobs.Runner) {
 	b.Helper()
 	ok := func(err error) {
 		if err != nil {
@@ -198,7 +198,7 @@ func roadEngine(b *testing.B, web *origintest.Web, database, bot string) (desk *
 }
 
 // roadRun runs a runner until the jobs are over, and answers how many pages were delivered.
-func roadRun(b *testing.B, runner *jobs.Runner, desk *jobs.Desk, made []jobs.Job) (delivered int64) {
+func roadRun(b testing.TB, runner *jobs.Runner, desk *jobs.Desk, made []jobs.Job) (delivered int64) {
 	b.Helper()
 	ctx, stop := context.WithCancel(b.Context())
 	var running sync.WaitGroup
