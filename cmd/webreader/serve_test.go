@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -603,6 +604,27 @@ func TestServeRefusesTestSwitchesWithMoney(t *testing.T) {
 	var problem bytes.Buffer
 	if code := run(t.Context(), []string{"serve"}, func(name string) string { return env[name] }, stdio{Out: io.Discard, Err: &problem}); code != exitUsage || strings.Contains(problem.String(), "sk_live_x") {
 		t.Errorf("exit %d: %s", code, problem.String())
+	}
+}
+
+// Both addresses refuse a request that hides another one, and end its connection.
+func TestServeRefusesHiddenRequests(t *testing.T) {
+	s := newServed(t)
+	for _, address := range []string{s.public.Addr().String(), s.admin.Addr().String()} {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+		_, err = io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /metrics HTTP/1.1\r\nHost: a\r\n\r\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(conn)
+		_ = conn.Close()
+		if err != nil || !strings.HasPrefix(string(text), "HTTP/1.1 400 ") || strings.Count(string(text), "HTTP/1.1") != 1 {
+			t.Errorf("%s: %v %s", address, err, text)
+		}
 	}
 }
 
