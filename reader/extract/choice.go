@@ -3,7 +3,6 @@ package extract
 import (
 	_ "embed"
 	"net/url"
-	"strings"
 	"sync"
 
 	"golang.org/x/net/html/atom"
@@ -74,19 +73,36 @@ func (d *desk) fromData(c *Content, words int) {
 	t := d.page.Tree
 	switch {
 	case words < leastWords:
-		if text := outside(t, subject); len(strings.Fields(text)) > richer*words {
+		parts := outside(t, subject)
+		told := wordsOf(parts)
+		if told <= richer*words || told < leastState {
+			if s := state(t, several(c.Type)); wordsOf(s) >= max(leastState, told) {
+				parts, told = s, wordsOf(s)
+			}
+		}
+		if told > richer*words {
 			c.Keep = dom.NewSet(t)
-			addOutside(t, &c.Keep, text)
+			addOutside(t, &c.Keep, parts)
 			c.Warnings = append(c.Warnings, "the content was taken from the page's data, since the page shows little")
 		}
-	case c.Type == TypeProduct && !d.described():
-		text := outside(t, ware)
-		if n := len(strings.Fields(text)); n >= leastWords && words <= fewTimes*n {
-			addOutside(t, &c.Keep, text)
+	case words < poorWords:
+		s := state(t, several(c.Type))
+		if n := wordsOf(s); n >= richWords && n > richer*words && !d.page.Shows(s) {
+			addOutside(t, &c.Keep, s)
+			c.Warnings = append(c.Warnings, "content was taken from the page's data, since the page shows less")
+		}
+	}
+	if c.Type == TypeProduct && words >= leastWords && !d.described() {
+		parts := outside(t, ware)
+		if n := wordsOf(parts); n >= leastWords && words <= fewTimes*n {
+			addOutside(t, &c.Keep, parts)
 			c.Warnings = append(c.Warnings, "the description was taken from the page's data")
 		}
 	}
 }
+
+// several says that a page of that kind has more than one text.
+func several(kind string) bool { return kind == TypeThread || kind == TypeList }
 
 // described says that the page shows a text that reads like a description in its data.
 func (d *desk) described() bool {

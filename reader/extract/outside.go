@@ -20,13 +20,14 @@ const (
 	richer     = 3 // how much more text the data must have
 	leastWords = 40
 	leastShown = 12 // words of a shown block that may be a description
-	fewTimes   = 4  // a page of a ware that shows more than so many times its description needs none
+	poorWords  = 150
+	richWords  = 200
+	fewTimes   = 4 // a page of a ware that shows more than so many times its description needs none
 )
 
 // outside is the text that the page's JSON-LD gives for its main content, from things whose kind is
 // of; empty when it has none.
-func outside(t *dom.Tree, of func(kind string) bool) string {
-	best := ""
+func outside(t *dom.Tree, of func(kind string) bool) (best []string) {
 	for n := range t.Descendants(dom.Root) {
 		if t.Tag(n) != atom.Script || !strings.Contains(t.Attr(n, "type"), "ld+json") {
 			continue
@@ -39,16 +40,15 @@ func outside(t *dom.Tree, of func(kind string) bool) string {
 		if json.Unmarshal([]byte(data), &v) != nil {
 			continue
 		}
-		if text := told(v, of); len(text) > len(best) {
-			best = text
+		if parts := told(v, of); wordsOf(parts) > wordsOf(best) {
+			best = parts
 		}
 	}
 	return best
 }
 
 // told collects the bodies and descriptions of the things that v names, those whose kind is of.
-func told(v any, of func(kind string) bool) string {
-	var parts []string
+func told(v any, of func(kind string) bool) (parts []string) {
 	type job struct {
 		v     any
 		depth int
@@ -75,7 +75,14 @@ func told(v any, of func(kind string) bool) string {
 			}
 		}
 	}
-	return strings.Join(parts, "\n\n")
+	return parts
+}
+
+func wordsOf(parts []string) (n int) {
+	for _, s := range parts {
+		n += len(strings.Fields(withoutTags(s)))
+	}
+	return n
 }
 
 // subject says that a page can be about a thing of the kind.
@@ -96,32 +103,53 @@ func bodies(v map[string]any) (parts []string) {
 	return nil
 }
 
-// addOutside appends text to the body of t, a paragraph for each of its lines, and keeps it.
-func addOutside(t *dom.Tree, keep *dom.Set, text string) {
+// addOutside appends the parts of a text to the body of t and keeps them: what is HTML as it is, a
+// paragraph for each line of the others.
+func addOutside(t *dom.Tree, keep *dom.Set, parts []string) {
 	body := t.First(dom.Root, atom.Body)
 	if body == 0 {
 		return
 	}
 	box := t.NewElement(body, atom.Div)
-	for line := range strings.SplitSeq(html.UnescapeString(text), "\n") {
-		if line = strings.TrimSpace(line); line == "" {
+	for _, part := range parts {
+		if !marked(part) {
+			part = html.UnescapeString(part)
+		}
+		if built(part) {
+			t.AppendHTML(box, part, dom.Limits{})
 			continue
 		}
-		if strings.Contains(line, "</") || strings.Contains(line, "<br") {
-			t.AppendHTML(box, line, dom.Limits{})
-			continue
+		for line := range strings.SplitSeq(part, "\n") {
+			if line = strings.TrimSpace(line); line == "" {
+				continue
+			}
+			if marked(line) {
+				t.AppendHTML(t.NewElement(box, atom.P), line, dom.Limits{})
+				continue
+			}
+			t.NewText(t.NewElement(box, atom.P), line)
 		}
-		t.NewText(t.NewElement(box, atom.P), line)
 	}
 	t.AddAncestors(keep, box)
 	t.AddSubtree(keep, box)
 	dropUnseen(t, keep, box)
 }
 
-// dropUnseen takes scripts, styles and the like below box out of keep.
+// built says that a text is HTML with blocks of its own.
+func built(s string) bool {
+	for _, end := range [...]string{"</p>", "<p>", "</div>", "</li>", "</h2>", "</h3>", "</table>", "<br"} {
+		if strings.Contains(s, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// dropUnseen takes scripts, styles and what is hidden below box out of keep.
 func dropUnseen(t *dom.Tree, keep *dom.Set, box dom.ID) {
+	hidden, _ := t.Hidden()
 	for n := t.Following(box, box); n != 0; n = t.Following(n, box) {
-		if !keep.Has(t.Parent(n)) || unseen(t.Tag(n)) || t.Kind(n) == dom.Comment {
+		if !keep.Has(t.Parent(n)) || hidden.Has(n) || unseen(t.Tag(n)) || t.Kind(n) == dom.Comment {
 			keep.Remove(n)
 		}
 	}

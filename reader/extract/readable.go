@@ -146,7 +146,7 @@ func full(t *dom.Tree) Content {
 	hidden, removed := t.Hidden()
 	c := Content{Type: TypeOther, Keep: dom.NewSet(t), HiddenRemoved: removed}
 	for n := dom.Root; n != 0; {
-		if hidden.Has(n) || unseen(t.Tag(n)) || t.Kind(n) == dom.Comment {
+		if hidden.Has(n) || t.Kind(n) == dom.Comment || blocks.Closed(t, n) && unseen(t.Tag(n)) && !blocks.Pictured(t, n) {
 			n = t.After(n, dom.Root)
 			continue
 		}

@@ -356,7 +356,7 @@ func (w *writer) imageBefore(n dom.ID) bool {
 			at := c
 			for i := 0; at != 0 && i < 8; i++ {
 				if t.Tag(at) == atom.Img {
-					return w.source(at) != ""
+					return w.source(at) != "" && !w.hidden(at)
 				}
 				at = t.Following(at, c)
 			}

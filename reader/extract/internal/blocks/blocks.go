@@ -197,10 +197,10 @@ func (w *walk) enter(n dom.ID) dom.ID {
 	case atom.Script:
 		w.script(n)
 	}
-	if medium(tag) || pictured(t, n, tag) {
+	if medium(tag) || Pictured(t, n) {
 		w.medium(n)
 	}
-	if w.closed(n, tag) {
+	if w.closed(n) {
 		return 0
 	}
 	c := t.FirstChild(n)
@@ -215,16 +215,21 @@ func (w *walk) enter(n dom.ID) dom.ID {
 }
 
 // closed says that nothing in n is to be read.
-func (w *walk) closed(n dom.ID, tag atom.Atom) bool {
-	switch {
-	case w.skip != nil && w.skip(n):
-		return true
-	case tag == atom.Noscript:
-		return !spoken(w.Tree, n)
-	case tag == atom.Template:
-		return !w.Tree.HasAttr(n, "shadowrootmode")
+func (w *walk) closed(n dom.ID) bool {
+	return w.skip != nil && w.skip(n) || Closed(w.Tree, n)
+}
+
+// Closed says that a browser shows nothing of n that is text of the page: Unseen, but for a shadow root
+// and for a noscript that is worth reading.
+func Closed(t *dom.Tree, n dom.ID) bool {
+	switch tag := t.Tag(n); tag {
+	case atom.Noscript:
+		return !spoken(t, n)
+	case atom.Template:
+		return !t.HasAttr(n, "shadowrootmode")
+	default:
+		return Unseen(tag)
 	}
-	return Unseen(tag)
 }
 
 func (w *walk) medium(n dom.ID) {

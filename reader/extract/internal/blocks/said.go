@@ -186,6 +186,22 @@ func (p *Page) echoes() {
 	}
 }
 
+// Shows says that the page shows a good part of a text: one of ten of its runs of words, since of a long
+// block only the first are known.
+func (p *Page) Shows(parts []string) bool {
+	all, shown := 0, 0
+	for _, part := range parts {
+		windows(part[:min(len(part), mostText)], func(h uint64) bool {
+			all++
+			if _, ok := p.runs[h]; ok {
+				shown++
+			}
+			return true
+		})
+	}
+	return shown*10 > all
+}
+
 // echo counts the runs of one block: all, those known from the page's data, those read before.
 type echo struct {
 	all, body, description, again int

@@ -232,10 +232,10 @@ func medium(tag atom.Atom) bool {
 	return false
 }
 
-// pictured says that n shows a picture though it is no image by its tag: an image of AMP, or a
+// Pictured says that n shows a picture though it is no image by its tag: an image of AMP, or a
 // noscript with nothing but images in it.
-func pictured(t *dom.Tree, n dom.ID, tag atom.Atom) bool {
-	switch tag {
+func Pictured(t *dom.Tree, n dom.ID) bool {
+	switch t.Tag(n) {
 	case 0:
 		name := t.Name(n)
 		return name == "amp-img" || name == "amp-anim"
