@@ -257,7 +257,7 @@ func (s *Server) finishCheckout(c echo.Context) error {
 		return s.billingPage(c, http.StatusOK, "unfinished", frame{"Not paid yet", "en"})
 	}
 	if errors.Is(err, billing.ErrExpired) {
-		return s.billingPage(c, http.StatusGone, "expired", frame{"This sign-up has ended", "en"})
+		return s.billingPage(c, http.StatusOK, "expired", frame{"This sign-up has ended", "en"})
 	}
 	if err != nil {
 		return s.sayProblem(c, err)
