@@ -3,6 +3,7 @@ package conformance
 import (
 	"bytes"
 	"compress/gzip"
+	"database/sql"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -27,6 +28,7 @@ import (
 type live struct {
 	*site
 	base, admin, dir, key string
+	database              string
 	cmd                   *exec.Cmd
 	log                   *logText
 }
@@ -63,8 +65,12 @@ func newLive(t *testing.T, profile, database string, settings ...string) *live {
 	if strings.HasPrefix(database, "sqlite:") {
 		database = "sqlite:" + filepath.Join(s.dir, "data", "webreader.db")
 	}
-	s.base, s.admin = "http://"+freeAddr(t), freeAddr(t)
-	s.env = append(s.env, "WEBREADER_DATABASE_URL="+database, "WEBREADER_ADDR="+strings.TrimPrefix(s.base, "http://"), "WEBREADER_ADMIN_ADDR="+s.admin)
+	s.base, s.admin, s.database = "http://"+freeAddr(t), freeAddr(t), database
+	temp := filepath.Join(s.dir, "temp")
+	if err := os.Mkdir(temp, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.env = append(s.env, "TMPDIR="+temp, "WEBREADER_DATABASE_URL="+database, "WEBREADER_ADDR="+strings.TrimPrefix(s.base, "http://"), "WEBREADER_ADMIN_ADDR="+s.admin)
 	s.start()
 	t.Cleanup(s.stop)
 	s.key = strings.TrimSpace(s.run("keys", "create", "--account", "default").Stdout)
@@ -368,10 +374,49 @@ func forms(canary string) [][]byte {
 	return [][]byte{[]byte(canary), little, big, []byte(hex.EncodeToString([]byte(canary))), []byte(base64.StdEncoding.EncodeToString([]byte(canary)))[:len(canary)]}
 }
 
-// holds answers the files below dir that hold a canary in any form.
+// tables answers the tables of a PostgreSQL database that hold a canary in any form.
+func (s *live) tables(canary string) (found []string) {
+	s.t.Helper()
+	if !strings.HasPrefix(s.database, "postgres") {
+		return nil
+	}
+	db, err := sql.Open("pgx", s.database)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	names, err := db.Query("SELECT quote_ident(schemaname) || '.' || quote_ident(tablename) FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = names.Close() }()
+	looked := 0
+	for names.Next() {
+		var name, text string
+		if err := names.Scan(&name); err != nil {
+			s.t.Fatal(err)
+		}
+		// Bytes are hexadecimal in the text of a row.
+		if err := db.QueryRow("SELECT COALESCE(string_agg(t::text, ' '), '') FROM " + name + " t").Scan(&text); err != nil {
+			s.t.Fatal(err)
+		}
+		looked += len(text)
+		for _, form := range forms(canary) {
+			if strings.Contains(text, string(form)) || strings.Contains(text, hex.EncodeToString(form)) {
+				found = append(found, "table "+name)
+			}
+		}
+	}
+	if err := names.Err(); err != nil || looked == 0 {
+		s.t.Fatalf("nothing was looked at: %v", err)
+	}
+	return found
+}
+
+// holds answers the files below dir, and the tables, that hold a canary in any form.
 func (s *live) holds(canary string) []string {
 	s.t.Helper()
-	var found []string
+	found := s.tables(canary)
 	_ = filepath.Walk(s.dir, func(path string, info os.FileInfo, err error) error {
 		if err != nil || info.IsDir() {
 			return err
@@ -412,12 +457,19 @@ func noCopy(t *testing.T) {
 		s := quickLive(t, database)
 		s.Page("a.test", "/1", canaryPage(canary))
 		s.Page("a.test", "/2", canaryPage(canary))
+		s.Page("b.test", "/", canaryPage(canary)+anchors("/2"))
+		s.Page("b.test", "/2", `<link rel="canonical" href="/3">`+canaryPage(canary)) // a page that is given up for another
+		s.Page("b.test", "/3", canaryPage(canary))
+		crawl := s.order("/crawl", `{"url":"http://b.test/","formats":["markdown","html"]}`)
 		j := s.order("/batch", `{"urls":["http://a.test/1","http://a.test/2","http://a.test/none"],"formats":["markdown","text","html","links","images"]}`)
 		if found := s.holds(canary); len(found) != 0 {
 			t.Errorf("before delivery the page is readable in %v", found)
 		}
 		results := s.collect(j.ID)
 		if len(results) != 3 || !strings.Contains(results[0].Page.Markdown, canary) {
+			t.Fatalf("results %+v", results)
+		}
+		if results := s.collect(crawl.ID); len(results) < 2 || !strings.Contains(results[0].Page.Markdown, canary) {
 			t.Fatalf("results %+v", results)
 		}
 		if found := s.holds(canary); len(found) != 0 {

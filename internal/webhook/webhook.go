@@ -166,10 +166,11 @@ func answered(resp *http.Response) Result {
 }
 
 func failed(ctx context.Context, err error) Result {
+	late, ok := errors.AsType[net.Error](err)
 	switch {
 	case errors.Is(err, netguard.ErrNotAllowed):
 		return Result{Problem: "the address is not public", Stop: true}
-	case ctx.Err() != nil:
+	case ctx.Err() != nil || ok && late.Timeout():
 		return Result{Problem: "the receiver did not answer in time"}
 	default:
 		return Result{Problem: "the receiver could not be reached"}
