@@ -80,9 +80,9 @@ func TestASubscriptionThatEndedBeforeItWasLinkedPaysForNothing(t *testing.T) {
 		sub, customer := t.fake.Pay(session)
 		t.fake.Set(sub, "canceled")
 		t.event("customer.subscription.deleted", map[string]any{"object": "subscription", "id": sub, "customer": customer})
-		must(t.desk.Step(t.Context()))(t) // linked to nobody yet
+		t.step() // linked to nobody yet
 		account := must(t.desk.Finish(t.Context(), session, cookie))(t).Account
-		must(t.desk.Step(t.Context()))(t)
+		t.step()
 		if plan := t.plan(account.ID); plan != "free" {
 			t.Errorf("the account of a cancelled subscription is on plan %q", plan)
 		}
@@ -105,7 +105,7 @@ func TestUnknownEventsAreTakenWhateverTheyLookLike(t *testing.T) {
 				t.Errorf("%s: %v", data, err)
 			}
 		}
-		if n := must(t.desk.Step(t.Context()))(t); n != 6 || len(t.fake.Calls()) != 0 {
+		if n := t.step(); n != 6 || len(t.fake.Calls()) != 0 {
 			t.Errorf("%d events dealt with, calls %v", n, t.fake.Calls())
 		}
 		for _, kind := range []string{billing.CancelEvent, billing.LookEvent} {
@@ -126,9 +126,9 @@ func TestACheckoutPaidAfterTheAccountIsClosed(t *testing.T) {
 		t.ok(t.store.CloseAccount(t.Context(), account.ID))
 		sub, _ := t.fake.Pay(session)
 		t.event("checkout.session.completed", map[string]any{"object": "checkout.session", "id": session})
-		must(t.desk.Step(t.Context()))(t)
+		t.step()
 		t.clock.advance(time.Hour)
-		must(t.desk.Step(t.Context()))(t)
+		t.step()
 		if status := t.fake.Status(sub); status != "canceled" {
 			t.Errorf("the subscription of a closed account is %q", status)
 		}
@@ -147,7 +147,7 @@ func TestAnEventThatComesDaysLateStillMakesTheAccount(t *testing.T) {
 		t.clock.advance(72 * time.Hour)
 		must(t.store.SweepPayments(t.Context()))(t)
 		t.event("checkout.session.completed", map[string]any{"object": "checkout.session", "id": session})
-		must(t.desk.Step(t.Context()))(t)
+		t.step()
 		if w := must(t.desk.Finish(t.Context(), session, cookie))(t); w.Secret == (billing.Secret{}) {
 			t.Errorf("%+v", w)
 		}

@@ -194,28 +194,22 @@ func (d *Desk) Receive(ctx context.Context, body []byte, signature string) error
 	return d.customers.TakeEvent(ctx, e)
 }
 
-// Step deals with events that are due and answers how many there were.
-func (d *Desk) Step(ctx context.Context) (int, error) {
-	list, err := d.customers.ClaimEvents(ctx, 20)
-	if err != nil {
-		return 0, err
+// Deal deals with an event that was received, if it is due, and answers after which time it is to be dealt
+// with again: 0 is never. It may be done twice.
+func (d *Desk) Deal(ctx context.Context, id string) (again time.Duration, err error) {
+	e, wait, err := d.customers.Event(ctx, id)
+	if err != nil || wait > 0 || e.ID == "" {
+		return wait, err
 	}
-	for i, e := range list {
-		err := d.deal(ctx, e)
-		switch {
-		case ctx.Err() != nil:
-			return i, ctx.Err()
-		case err == nil:
-			err = d.customers.EventDone(ctx, e.ID)
-		default:
-			d.log.Warn("a payment event could not be dealt with; it is tried again", "event", e.ID, "kind", e.Kind, "error", err.Error())
-			err = d.customers.EventAgain(ctx, e.ID, err.Error())
-		}
-		if err != nil {
-			return i, err
-		}
+	err = d.deal(ctx, e)
+	switch {
+	case ctx.Err() != nil:
+		return 0, ctx.Err()
+	case err == nil:
+		return 0, d.customers.EventDone(ctx, e.ID)
 	}
-	return len(list), nil
+	d.log.Warn("a payment event could not be dealt with; it is tried again", "event", e.ID, "kind", e.Kind, "error", err.Error())
+	return d.customers.EventAgain(ctx, e.ID, err.Error())
 }
 
 // What events of the payment service ask for.

@@ -163,7 +163,7 @@ func (t *till) receive(id, kind string, object map[string]any) {
 	t.Helper()
 	body, signature := stripetest.Webhook(id, kind, object, time.Now(), stripetest.Secret)
 	t.ok(t.desk.Receive(t.Context(), body, signature))
-	for must(t.desk.Step(t.Context()))(t) > 0 {
+	for t.step() > 0 {
 	}
 }
 
@@ -274,16 +274,16 @@ func TestForgedStaleAndReplayedEvents(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if n := must(t.desk.Step(t.Context()))(t); n != 0 || t.plan(account.ID) != "standard" {
+		if n := t.step(); n != 0 || t.plan(account.ID) != "standard" {
 			t.Errorf("%d events were dealt with, plan %s", n, t.plan(account.ID))
 		}
 		t.ok(t.desk.Receive(t.Context(), body, good))
 		t.ok(t.desk.Receive(t.Context(), body, good)) // replayed within its time
-		if n := must(t.desk.Step(t.Context()))(t); n != 1 {
+		if n := t.step(); n != 1 {
 			t.Errorf("one event was dealt with %d times", n)
 		}
 		t.ok(t.desk.Receive(t.Context(), body, good))
-		if n := must(t.desk.Step(t.Context()))(t); n != 0 {
+		if n := t.step(); n != 0 {
 			t.Errorf("an event that was dealt with was taken up again: %d", n)
 		}
 	})
@@ -300,7 +300,7 @@ func TestAnEventIsTriedAgainWhileThePaymentServiceIsAway(t *testing.T) {
 		}
 		t.fake.Does(nil)
 		t.clock.advance(time.Minute)
-		must(t.desk.Step(t.Context()))(t)
+		t.step()
 		if t.plan(account.ID) != "free" {
 			t.Error("the event was lost")
 		}
@@ -330,11 +330,11 @@ func TestAnUpgradeKeepsAccountKeysAndCustomer(t *testing.T) {
 		}
 		t.fake.Pay(again)
 		must(t.desk.Finish(t.Context(), again, cookie))(t)
-		if must(t.desk.Step(t.Context()))(t); t.fake.Status(sub) != "active" {
+		if t.step(); t.fake.Status(sub) != "active" {
 			t.Error("the old subscription ended before its last use was reported")
 		}
 		t.clock.advance(slotTime)
-		must(t.desk.Step(t.Context()))(t)
+		t.step()
 		if got := t.fake.Status(sub); got != "canceled" {
 			t.Errorf("the subscription that was replaced is %q", got)
 		}
@@ -355,7 +355,7 @@ func TestClosingAnAccountEndsItsSubscription(t *testing.T) {
 		t.clock.advance(time.Minute)
 		t.ok(t.store.CloseAccount(t.Context(), account.ID))
 		t.clock.advance(slotTime)
-		must(t.desk.Step(t.Context()))(t)
+		t.step()
 		if got := t.fake.Status(sub); got != "canceled" {
 			t.Errorf("the subscription is %q", got)
 		}
@@ -425,7 +425,7 @@ func TestTheErrorReportOfTheMeterIsActedOn(t *testing.T) {
 		body, signature := stripetest.Sign(fmt.Appendf(nil, `{"id":"evt_m","type":"v1.billing.meter.error_report_triggered","data":{"developer_message_summary":"There is 1 invalid event",
 			"reason":{"error_count":1,"error_types":[{"code":"meter_event_customer_not_found","sample_errors":[{"request":{"identifier":%q}}]}]}}}`, id), time.Now(), stripetest.Secret)
 		t.ok(t.desk.Receive(t.Context(), body, signature))
-		must(t.desk.Step(t.Context()))(t)
+		t.step()
 		if r := t.reconcile(billing.Hour); t.problems != 1 || len(r.Differences) != 1 || r.Differences[0].GivenUp != 2 {
 			t.Errorf("%d problems, differences %v", t.problems, r.Differences)
 		}

@@ -259,11 +259,13 @@ type Customers interface {
 	// later is not overwritten. One that is not linked to an account changes nothing.
 	Apply(ctx context.Context, sub Subscription, asked time.Time) error
 
-	// TakeEvent keeps an event to be dealt with, once by its id.
+	// TakeEvent keeps an event and queues it to be dealt with, once by its id.
 	TakeEvent(ctx context.Context, e PaymentEvent) error
-	// ClaimEvents takes events that are due for as long as ClaimTime.
-	ClaimEvents(ctx context.Context, limit int) ([]PaymentEvent, error)
+	// Event is an event that is to be dealt with after a while, 0 is now. One that is over is none: its ID
+	// is empty.
+	Event(ctx context.Context, id string) (e PaymentEvent, wait time.Duration, err error)
 	EventDone(ctx context.Context, id string) error
-	EventAgain(ctx context.Context, id, problem string) error
+	// EventAgain puts an event off and answers for how long.
+	EventAgain(ctx context.Context, id, problem string) (wait time.Duration, err error)
 	Now(ctx context.Context) (time.Time, error)
 }

@@ -175,7 +175,7 @@ func (t *till) subscriber() (account billing.Account, sub, customer string) {
 	session, cookie := t.begin("")
 	sub, customer = t.fake.Pay(session)
 	welcome := must(t.desk.Finish(t.Context(), session, cookie))(t)
-	must(t.desk.Step(t.Context()))(t) // the look after linking
+	t.step() // the look after linking
 	t.clock.advance(time.Minute)
 	return welcome.Account, sub, customer
 }
@@ -204,6 +204,16 @@ func (t *till) read(account, operation string, outcome reader.Outcome) error {
 func (t *till) export() {
 	t.Helper()
 	t.exportThrough(t.store, t.stripe)
+}
+
+// step deals with the events that are due, and answers how many there were.
+func (t *till) step() int {
+	t.Helper()
+	due := must(t.store.DueEvents(t.Context(), 0, 20))(t)
+	for _, id := range due {
+		must(t.desk.Deal(t.Context(), id))(t)
+	}
+	return len(due)
 }
 
 func (t *till) exportThrough(o billing.Outbox, r billing.Reporter) {

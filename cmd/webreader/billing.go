@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -54,15 +55,16 @@ type payments struct {
 	desk        *billing.Desk // nil without Stripe
 	stripe      *billing.Stripe
 	exporter    *billing.Exporter
-	teller      billing.Teller
+	teller      teller
 	problems    prometheus.Counter
 	differences prometheus.Gauge
+	compared    atomic.Int64 // when this process compared the books last, in seconds
 }
 
-func newPayments(setting func(string) string, s *store.Store, log *slog.Logger, metrics *telemetry.Metrics, config handlers.Config) (*payments, error) {
+func newPayments(setting func(string) string, s *store.Store, log *slog.Logger, metrics *telemetry.Metrics, publicURL string) (*payments, error) {
 	p := &payments{log: log, store: s,
 		problems:    prometheus.NewCounter(prometheus.CounterOpts{Name: "webreader_billing_problems_total", Help: "Reports and events that an operator must look at."}),
-		differences: prometheus.NewGauge(prometheus.GaugeOpts{Name: "webreader_billing_differences", Help: "Customers' months in which ledger and payment service differ, at the last hourly comparison."})}
+		differences: prometheus.NewGauge(prometheus.GaugeOpts{Name: "webreader_billing_differences", Help: "Customers' months in which ledger and payment service differ, at the last hourly comparison, by the process that made it."})}
 	metrics.Registry().MustRegister(p.problems, p.differences)
 	var err error
 	if p.teller, err = newTeller(setting); err != nil {
@@ -75,11 +77,11 @@ func newPayments(setting func(string) string, s *store.Store, log *slog.Logger, 
 	if !stripe.On() {
 		return p, nil
 	}
-	if config.PublicURL == "" {
+	if publicURL == "" {
 		return nil, usage("WEBREADER_PUBLIC_URL: needed together with WEBREADER_STRIPE_SECRET_KEY: Stripe sends customers back there; write it like https://reader.example")
 	}
-	if stripe.Live() && !strings.HasPrefix(config.PublicURL, "https:") {
-		return nil, usage("WEBREADER_PUBLIC_URL: %q is not https: keys are shown there, and a live WEBREADER_STRIPE_SECRET_KEY is set; write it like https://reader.example", config.PublicURL)
+	if stripe.Live() && !strings.HasPrefix(publicURL, "https:") {
+		return nil, usage("WEBREADER_PUBLIC_URL: %q is not https: keys are shown there, and a live WEBREADER_STRIPE_SECRET_KEY is set; write it like https://reader.example", publicURL)
 	}
 	plans, err := loadPlans(setting)
 	if err != nil {
@@ -101,68 +103,59 @@ func (p *payments) room() handlers.Desk {
 	return p.desk
 }
 
-// How often there may be something to do.
-const (
-	eventsEvery    = 2 * time.Second
-	exportEvery    = 15 * time.Second
-	thresholdEvery = 10 * time.Second
-	compareEvery   = time.Hour
-)
+// event deals with a payment event; nil where nobody pays.
+func (p *payments) event() func(context.Context, string) (time.Duration, error) {
+	if p.desk == nil {
+		return nil
+	}
+	return p.desk.Deal
+}
 
-// run does what is due until ctx ends.
-func (p *payments) run(ctx context.Context) {
-	done := make(chan struct{}, 4)
-	loops := []func(){func() { p.every(ctx, thresholdEvery, "telling of caps", p.tell) }}
+// chores are what is to be done about money now and then.
+func (p *payments) chores() []store.Chore {
+	chores := []store.Chore{{Name: "thresholds", Every: 10 * time.Second, Do: p.tell}}
 	if p.desk != nil {
-		loops = append(loops,
-			func() { p.every(ctx, eventsEvery, "payment events", p.desk.Step) },
-			func() { p.every(ctx, exportEvery, "reporting usage", p.exporter.Step) },
-			func() { p.every(ctx, compareEvery, "comparing the books", p.compare) })
+		chores = append(chores,
+			store.Chore{Name: "reports", Every: 15 * time.Second, Paying: true, Do: p.report},
+			store.Chore{Name: "books", Every: time.Hour, Paying: true, Needed: p.outdated, Do: p.compare})
 	}
-	for _, loop := range loops {
-		go func() { loop(); done <- struct{}{} }()
-	}
-	for range loops {
-		<-done
-	}
+	return chores
 }
 
-// every runs step at each tick, and again at once while it finds something to do.
-func (p *payments) every(ctx context.Context, d time.Duration, what string, step func(context.Context) (int, error)) {
-	tick := time.NewTicker(d)
-	defer tick.Stop()
+func (p *payments) tell(ctx context.Context) error {
+	return billing.TellThresholds(ctx, p.store, p.teller)
+}
+
+// report sends all that is to be reported.
+func (p *payments) report(ctx context.Context) error {
 	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		for n := 1; n > 0 && ctx.Err() == nil; {
-			var err error
-			if n, err = step(ctx); err != nil && ctx.Err() == nil {
-				p.log.Error(what+" failed; it is tried again", "error", err.Error())
-				break
-			}
+		if n, err := p.exporter.Step(ctx); err != nil || n == 0 {
+			return err
 		}
 	}
 }
 
-func (p *payments) tell(ctx context.Context) (int, error) {
-	return 0, billing.TellThresholds(ctx, p.store, p.teller)
+// outdated takes back what this process found when it compared the books long ago: another has done so since.
+func (p *payments) outdated(context.Context) (needed bool, err error) {
+	if time.Since(time.Unix(p.compared.Load(), 0)) > time.Hour {
+		p.differences.Set(0)
+	}
+	return true, nil
 }
 
 // compare looks whether ledger and payment service agree, and says so loudly when they do not.
-func (p *payments) compare(ctx context.Context) (int, error) {
+func (p *payments) compare(ctx context.Context) error {
 	now := time.Now()
 	r, err := billing.Reconcile(ctx, p.store, p.stripe, billing.Period{From: now.AddDate(0, -1, 0), To: now}, billing.Day)
 	if err != nil {
-		return 0, err
+		return err
 	}
+	p.compared.Store(now.Unix())
 	p.differences.Set(float64(len(r.Differences)))
 	for _, d := range r.Differences {
 		p.log.Error("ledger and payment service differ; see webreader billing reconcile", "difference", d.String())
 	}
-	return 0, nil
+	return nil
 }
 
 // teller tells of thresholds by the accounts' webhooks.
@@ -177,7 +170,7 @@ func newTeller(setting func(string) string) (teller, error) {
 	if err != nil {
 		return teller{}, settingError(err)
 	}
-	sender, err := webhook.NewSender(webhook.Config{Dialer: dialer, UserAgent: "webreader-webhooks/1", Now: time.Now})
+	sender, err := webhook.NewSender(webhook.Config{Dialer: dialer, UserAgent: "webreader-webhooks/1.0", Now: time.Now})
 	return teller{sender}, err
 }
 

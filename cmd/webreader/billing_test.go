@@ -210,8 +210,24 @@ func TestAnEventOfThePaymentServiceIsKept(t *testing.T) {
 			t.Errorf("%d %s", answer.StatusCode, text)
 		}
 	}
-	if n, err := s.payments.desk.Step(t.Context()); err != nil || n > 1 || len(fake.Calls()) != 0 {
-		t.Errorf("an unknown event that came twice: %d dealt with, %v, calls %v", n, err, fake.Calls())
+	s.dealt()
+	if len(fake.Calls()) != 0 {
+		t.Errorf("an unknown event that came twice: calls %v", fake.Calls())
+	}
+}
+
+// dealt waits until the server has dealt with all events of the payment service.
+func (s *served) dealt() {
+	s.Helper()
+	for {
+		due, err := s.store.DueEvents(s.Context(), 0, 100)
+		if err != nil {
+			s.Fatal(err)
+		}
+		if len(due) == 0 {
+			return
+		}
+		<-time.After(10 * time.Millisecond)
 	}
 }
 
@@ -234,9 +250,7 @@ func TestReconcileComparesAndCreditGivesBack(t *testing.T) {
 	_, customer := fake.Pay(session)
 	body, signature := stripetest.Webhook("evt_1", "checkout.session.completed", map[string]any{"object": "checkout.session", "id": session}, time.Now(), stripetest.Secret)
 	s.visit(s.client, "POST", "/billing/stripe-webhook", "application/json", string(body), "Stripe-Signature", signature)
-	if _, err := s.payments.desk.Step(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	s.dealt()
 	env := func(name string) string {
 		if name == "WEBREADER_DATABASE_URL" {
 			return "sqlite:" + filepath.Join(s.dir, "webreader.db")
@@ -281,7 +295,7 @@ func TestACapThatIsNearIsToldByWebhook(t *testing.T) {
 	if first, second, third := read("a"), read("b"), read("c"); first != 200 || second != 200 || third != 402 {
 		t.Fatalf("reads under a cap of 2: %d, %d, %d", first, second, third)
 	}
-	if _, err := s.payments.tell(t.Context()); err != nil {
+	if err := s.payments.tell(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	told := <-heard

@@ -77,7 +77,7 @@ func (e *examination) settings() {
 	e.check("log", err, "its settings are good")
 	_, timeErr := durationSetting(e.setting, envTimeout, defaultTimeout)
 	_, sizeErr := sizeSetting(e.setting, envMaxBody, defaultMaxBody)
-	_, keepErr := durationSetting(e.setting, "WEBREADER_FETCH_LOG_RETENTION", 720*time.Hour)
+	_, keepErr := durationSetting(e.setting, envRetention, defaultRetention)
 	_, resultErr := durationSetting(e.setting, envResultTTL, store.DefaultResultTTL)
 	_, workersErr := switchSetting(e.setting, envNoWorkers)
 	e.check("limits", errors.Join(timeErr, sizeErr, keepErr, resultErr), "times and sizes are good")

@@ -49,7 +49,6 @@ type serverFlags struct {
 	AdminAddr      string `setting:"WEBREADER_ADMIN_ADDR" help:"Metrics, pprof and health (default 127.0.0.1:9090); never the public address." placeholder:"HOST:PORT"`
 	TrustedProxies string `setting:"WEBREADER_TRUSTED_PROXIES" help:"Networks whose X-Forwarded-For is believed." placeholder:"CIDR,…"`
 	BotIPs         string `name:"bot-ips" setting:"WEBREADER_BOT_IPS" help:"Addresses that requests to sites leave from, with the date they were fixed." placeholder:"DATE=CIDR,…"`
-	Retention      string `name:"fetch-log-retention" setting:"WEBREADER_FETCH_LOG_RETENTION" help:"How long the fetch log keeps a request (default 720h)." placeholder:"DURATION"`
 	LogFormat      string `setting:"WEBREADER_LOG_FORMAT" help:"text or json (default: text on a terminal, else json)." placeholder:"FORMAT"`
 	LogLevel       string `setting:"WEBREADER_LOG_LEVEL" help:"debug, info, warn or error (default info)." placeholder:"LEVEL"`
 }
@@ -72,15 +71,14 @@ func (serveCmd) Run(a *app) error {
 
 // service is a running server with what it is made of.
 type service struct {
-	log       *slog.Logger
-	store     *store.Store
-	api       *handlers.Server
-	metrics   *telemetry.Metrics
-	payments  *payments
-	public    net.Listener
-	admin     net.Listener
-	retention time.Duration
-	workers   *workers // nil where webreader work does it
+	log      *slog.Logger
+	store    *store.Store
+	api      *handlers.Server
+	metrics  *telemetry.Metrics
+	payments *payments
+	public   net.Listener
+	admin    net.Listener
+	workers  *workers // nil where webreader work does it
 }
 
 // stopTime is how long running requests may take to finish once the process is asked to stop.
@@ -97,7 +95,7 @@ func newService(a *app) (_ *service, err error) {
 	if err != nil {
 		return nil, settingError(err)
 	}
-	if s.retention, err = durationSetting(a.setting, "WEBREADER_FETCH_LOG_RETENTION", 720*time.Hour); err != nil {
+	if _, err := durationSetting(a.setting, envRetention, defaultRetention); err != nil {
 		return nil, err
 	}
 	noWorkers, err := switchSetting(a.setting, envNoWorkers)
@@ -126,7 +124,7 @@ func newService(a *app) (_ *service, err error) {
 	if s.store, err = openStore(a.ctx, a.setting); err != nil {
 		return nil, err
 	}
-	if s.payments, err = newPayments(a.setting, s.store, s.log, s.metrics, config); err != nil {
+	if s.payments, err = newPayments(a.setting, s.store, s.log, s.metrics, config.PublicURL); err != nil {
 		return nil, err
 	}
 	if s.api, err = s.newAPI(a.setting, config, profile, !noWorkers); err != nil {
@@ -148,7 +146,7 @@ func (s *service) newAPI(setting func(string) string, config handlers.Config, pr
 		return nil, err
 	}
 	if workersToo {
-		if s.workers, err = newWorkers(setting, s.store, e, profile, s.log); err != nil {
+		if s.workers, err = newWorkers(setting, s.store, e, profile, s.payments, s.log); err != nil {
 			return nil, err
 		}
 	}
@@ -276,16 +274,12 @@ func (s *service) run(ctx context.Context) error {
 	broken := make(chan error, 2)
 	go func() { broken <- public.Serve(s.api.Strict(public, s.public)) }()
 	go func() { broken <- admin.Serve(s.api.Strict(admin, s.admin)) }()
-	sweeping, stopSweeping := context.WithCancel(ctx)
-	swept := make(chan struct{})
-	go func() { defer close(swept); s.sweep(sweeping) }()
-	paid := make(chan struct{})
-	go func() { defer close(paid); s.payments.run(sweeping) }()
+	working, stopWorking := context.WithCancel(ctx)
 	worked := make(chan struct{})
 	go func() {
 		defer close(worked)
 		if s.workers != nil {
-			s.workers.run(sweeping)
+			s.workers.run(working)
 		}
 	}()
 	releaseStart()
@@ -297,9 +291,7 @@ func (s *service) run(ctx context.Context) error {
 		s.log.Info("stopping: no new requests are taken, running ones may finish")
 	}
 	s.api.Drain()
-	stopSweeping()
-	<-swept
-	<-paid
+	stopWorking()
 	stopping, done := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer done()
 	if slow := public.Shutdown(stopping); slow != nil {
@@ -312,22 +304,6 @@ func (s *service) run(ctx context.Context) error {
 		return nil
 	}
 	return err
-}
-
-// sweep clears away, now and then, what has had its time.
-func (s *service) sweep(ctx context.Context) {
-	tick := time.NewTicker(time.Minute)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		if _, err := s.store.Sweep(ctx, s.retention); err != nil && ctx.Err() == nil {
-			s.log.Error("sweep failed; it is tried again in a minute", "error", err.Error())
-		}
-	}
 }
 
 func (s *service) close() {

@@ -16,7 +16,6 @@ import (
 	"github.com/webreaderapi/webreader/internal/netguard"
 	"github.com/webreaderapi/webreader/internal/store"
 	"github.com/webreaderapi/webreader/internal/telemetry"
-	"github.com/webreaderapi/webreader/internal/webhook"
 	"github.com/webreaderapi/webreader/policy"
 	"github.com/webreaderapi/webreader/reader/gate"
 )
@@ -25,6 +24,7 @@ type workCmd struct {
 	databaseFlags
 	engineFlags
 	workerFlags
+	paymentFlags
 	LogFormat string `setting:"WEBREADER_LOG_FORMAT" help:"text or json (default: text on a terminal, else json)." placeholder:"FORMAT"`
 	LogLevel  string `setting:"WEBREADER_LOG_LEVEL" help:"debug, info, warn or error (default info)." placeholder:"LEVEL"`
 }
@@ -32,12 +32,18 @@ type workCmd struct {
 // workerFlags are the settings of workers.
 type workerFlags struct {
 	ResultTTL string `name:"result-ttl" setting:"WEBREADER_RESULT_TTL" help:"How long results nobody collected are kept, sealed, after a job's end (default 24h)." placeholder:"DURATION"`
+	Retention string `name:"fetch-log-retention" setting:"WEBREADER_FETCH_LOG_RETENTION" help:"How long the fetch log keeps a request (default 720h)." placeholder:"DURATION"`
 }
+
+const (
+	envRetention     = "WEBREADER_FETCH_LOG_RETENTION"
+	defaultRetention = 720 * time.Hour
+)
 
 // Help is shown by --help.
 func (workCmd) Help() string {
-	return "Workers read what jobs have queued. Any number of them may run beside servers started with --no-workers,\n" +
-		"over one PostgreSQL database.\n\nExample:\n\n  WEBREADER_DATABASE_URL=postgres://webreader@db/webreader webreader work"
+	return "Workers read what jobs have queued, deliver webhooks, report usage and clear away. Any number of them may run\n" +
+		"beside servers started with --no-workers, over one PostgreSQL database, with the same settings for Stripe.\n\nExample:\n\n  WEBREADER_DATABASE_URL=postgres://webreader@db/webreader webreader work"
 }
 
 // Run works until the context ends; then it lets running reads finish.
@@ -59,7 +65,11 @@ func (workCmd) Run(a *app) error {
 	if err != nil {
 		return errors.Join(err, db.Close())
 	}
-	w, err := newWorkers(a.setting, db, e, profile, log)
+	p, err := newPayments(a.setting, db, log, telemetry.NewMetrics(), strings.TrimRight(strings.TrimSpace(a.setting(envPublicURL)), "/"))
+	if err != nil {
+		return errors.Join(err, db.Close())
+	}
+	w, err := newWorkers(a.setting, db, e, profile, p, log)
 	if err != nil {
 		return errors.Join(err, db.Close())
 	}
@@ -73,31 +83,24 @@ func storeRooms(db *store.Store) rooms {
 	return rooms{Clock: gate.SystemClock{}, Turns: db, Robots: db, OptOuts: db, Standings: db, Log: db}
 }
 
-// workers are all that works on jobs and watches: the runners, the sweep, the webhooks.
+// workers are all that works on jobs and watches, and on what is short: see store.WorkQueues.
 type workers struct {
-	log    *slog.Logger
-	store  *store.Store
-	runner *jobs.Runner
-	sender *webhook.Sender
-	rounds *watch.Runner
+	log       *slog.Logger
+	store     *store.Store
+	runner    *jobs.Runner
+	rounds    *watch.Runner
+	payments  *payments
+	retention time.Duration // of the fetch log
 }
 
-func newWorkers(setting func(string) string, db *store.Store, e *engine, profile *policy.Profile, log *slog.Logger) (*workers, error) {
-	runner, err := jobs.NewRunner(jobs.Config{
-		Store: db, Ledger: db, Reader: e.reader, Profile: profile, Clock: gate.SystemClock{}, Log: log, Timeout: e.timeout,
-	})
+func newWorkers(setting func(string) string, db *store.Store, e *engine, profile *policy.Profile, p *payments, log *slog.Logger) (*workers, error) {
+	retention, err := durationSetting(setting, envRetention, defaultRetention)
 	if err != nil {
 		return nil, err
 	}
-	guard, err := netguard.FromEnv(setting)
-	if err != nil {
-		return nil, settingError(err)
-	}
-	dialer, err := netguard.New(guard)
-	if err != nil {
-		return nil, settingError(err)
-	}
-	sender, err := webhook.NewSender(webhook.Config{Dialer: dialer, UserAgent: "webreader-webhooks/1.0", Now: time.Now})
+	runner, err := jobs.NewRunner(jobs.Config{
+		Store: db, Ledger: db, Reader: e.reader, Profile: profile, Clock: gate.SystemClock{}, Log: log, Timeout: e.timeout,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +110,7 @@ func newWorkers(setting func(string) string, db *store.Store, e *engine, profile
 	if err != nil {
 		return nil, err
 	}
-	return &workers{log: log, store: db, runner: runner, sender: sender, rounds: rounds}, nil
+	return &workers{log: log, store: db, runner: runner, rounds: rounds, payments: p, retention: retention}, nil
 }
 
 // run works until ctx ends, and a little longer for what is under way.
@@ -118,51 +121,37 @@ func (w *workers) run(ctx context.Context) {
 	var all sync.WaitGroup
 	all.Go(func() { w.runner.Run(ctx, patience) })
 	all.Go(func() { w.rounds.Run(ctx) })
-	all.Go(func() { every(ctx, time.Second, w.sweep) })
-	all.Go(func() { every(ctx, 10*time.Minute, w.sweepWatches) })
-	all.Go(func() { every(ctx, 500*time.Millisecond, w.deliver) })
+	all.Go(func() {
+		err := w.store.WorkQueues(ctx, store.Workers{Log: w.log, Sender: w.payments.teller.sender, Event: w.payments.event(), Chores: w.chores()})
+		if err != nil {
+			w.log.Error("webhooks are not delivered and nothing is cleared away", "error", err.Error())
+		}
+	})
 	all.Wait()
 }
 
-// every does something now and then until ctx ends.
-func every(ctx context.Context, pause time.Duration, do func(context.Context)) {
-	tick := time.NewTicker(pause)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			do(ctx)
-		}
-	}
-}
-
-func (w *workers) sweep(ctx context.Context) {
-	if err := w.store.SweepJobs(ctx); err != nil && ctx.Err() == nil {
-		w.log.Error("sweep of jobs failed; it is tried again", "error", err.Error())
-	}
+// chores are what is to be done now and then.
+func (w *workers) chores() []store.Chore {
+	return append([]store.Chore{
+		{Name: "jobs", Every: time.Second, Needed: w.store.JobsToSweep, Do: w.store.SweepJobs},
+		{Name: "sweep", Every: time.Minute, Do: func(ctx context.Context) error {
+			_, err := w.store.Sweep(ctx, w.retention)
+			return err
+		}},
+		{Name: "watches", Every: 10 * time.Minute, Do: func(ctx context.Context) error {
+			_, err := w.store.SweepWatches(ctx, changesKept)
+			return err
+		}},
+	}, w.payments.chores()...)
 }
 
 // changesKept is how long a change waits, sealed, for its customer.
 const changesKept = 30 * 24 * time.Hour
 
-func (w *workers) sweepWatches(ctx context.Context) {
-	if _, err := w.store.SweepWatches(ctx, changesKept); err != nil && ctx.Err() == nil {
-		w.log.Error("sweep of watches failed; it is tried again", "error", err.Error())
-	}
-}
-
 // kick makes the rounds' worker look for work at once; without workers here, others find it.
 func (w *workers) kick() {
 	if w != nil {
 		w.rounds.Kick()
-	}
-}
-
-func (w *workers) deliver(ctx context.Context) {
-	if _, err := w.store.DeliverEvents(ctx, w.sender); err != nil && ctx.Err() == nil {
-		w.log.Error("events were not delivered; it is tried again", "error", err.Error())
 	}
 }
 

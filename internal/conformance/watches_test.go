@@ -246,12 +246,17 @@ func (m *monitor) deliver() {
 		m.t.Fatal(err)
 	}
 	for {
-		n, err := m.store.DeliverEvents(m.t.Context(), sender)
+		due, err := m.store.DueDeliveries(m.t.Context(), 0, 100)
 		if err != nil {
 			m.t.Fatal(err)
 		}
-		if n == 0 {
+		if len(due) == 0 {
 			return
+		}
+		for _, id := range due {
+			if _, err := m.store.Deliver(m.t.Context(), sender, id); err != nil {
+				m.t.Fatal(err)
+			}
 		}
 	}
 }

@@ -231,7 +231,7 @@ func (s *Store) CloseAccount(ctx context.Context, id string) error {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM idempotency WHERE account = $1", id); err != nil {
 			return fmt.Errorf("erase idempotency keys: %w", err)
 		}
-		if err := endOthers(ctx, tx, now, now, id, ""); err != nil {
+		if err := s.endOthers(ctx, tx, now, now, id, ""); err != nil {
 			return err
 		}
 		if err := eraseCheckouts(ctx, tx, id); err != nil {

@@ -16,7 +16,18 @@ const jobLife = 30 * 24 * 60 * 60 * 1000
 // SweepJobs ends jobs whose time is up or whose key, account or queue is gone, clears the queues of
 // those that ended, and erases results whose time has passed. It may run on every replica at any time.
 func (s *Store) SweepJobs(ctx context.Context) error {
-	return errors.Join(s.reviveLapsed(ctx), s.endLateJobs(ctx), s.clearEnded(ctx), s.expireResults(ctx), s.forgetJobs(ctx), s.cleanRest(ctx))
+	return errors.Join(s.reviveLapsed(ctx), s.endLateJobs(ctx), s.clearEnded(ctx), s.expireResults(ctx), s.cleanRest(ctx))
+}
+
+// JobsToSweep says whether SweepJobs may find anything.
+func (s *Store) JobsToSweep(ctx context.Context) (bool, error) {
+	if s.unclean.Load() {
+		return true, nil
+	}
+	var some bool
+	err := s.ro.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM jobs WHERE status = 'running') OR EXISTS (SELECT 1 FROM jobs WHERE status <> 'running' AND swept = 0)
+		OR EXISTS (SELECT 1 FROM jobs WHERE undelivered > 0 AND expires_at <= `+s.nowSQL()+`)`).Scan(&some)
+	return some, err
 }
 
 // reviveLapsed lets URLs wait again whose reader died, and counts anew what is being read. A job's row is

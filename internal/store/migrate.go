@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -49,14 +50,20 @@ func (s *Store) provider() (*goose.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
+	var rivers []*goose.Migration
+	for number, version := range riverMigrations {
+		run := func(ctx context.Context, tx *sql.Tx) error { return s.migrateRiver(ctx, tx, version) }
+		rivers = append(rivers, goose.NewGoMigration(number, &goose.GoFunc{RunTx: run}, nil))
+	}
+	own := goose.WithGoMigrations(rivers...)
 	if !s.postgres {
-		return goose.NewProvider(goose.DialectSQLite3, s.db, files)
+		return goose.NewProvider(goose.DialectSQLite3, s.db, files, own)
 	}
 	locker, err := lock.NewPostgresSessionLocker()
 	if err != nil {
 		return nil, err
 	}
-	return goose.NewProvider(goose.DialectPostgres, s.db, files, goose.WithSessionLocker(locker))
+	return goose.NewProvider(goose.DialectPostgres, s.db, files, own, goose.WithSessionLocker(locker))
 }
 
 // Version is the schema's version and the newest this program knows.

@@ -85,7 +85,7 @@ func (s *Store) Subscribe(ctx context.Context, session string, sub billing.Subsc
 		}
 		// What happened to the subscription before it was linked was nobody's: look at it once more.
 		look := billing.PaymentEvent{ID: billing.NewID("evt"), Kind: billing.LookEvent, Subscription: sub.ID}
-		if err := insertEvent(ctx, tx, look, now, now); err != nil {
+		if err := s.insertEvent(ctx, tx, look, now, now); err != nil {
 			return err
 		}
 		_, err = tx.ExecContext(ctx, "UPDATE checkouts SET account = $1, done_at = $2 WHERE id = $3", id, now, session)
@@ -118,7 +118,7 @@ func (s *Store) newCustomer(ctx context.Context, tx *sql.Tx, c billing.Checkout)
 // link makes sub the one subscription of an account, from the next whole minute on.
 func (s *Store) link(ctx context.Context, tx *sql.Tx, now int64, account, planName string, sub billing.Subscription) error {
 	from := now/minute*minute + minute
-	if err := endOthers(ctx, tx, now, from, account, sub.ID); err != nil {
+	if err := s.endOthers(ctx, tx, now, from, account, sub.ID); err != nil {
 		return err
 	}
 	_, err := tx.ExecContext(ctx, `INSERT INTO subscriptions (id, account, customer, plan, state, seen_at, billed_from)
@@ -133,13 +133,13 @@ func (s *Store) link(ctx context.Context, tx *sql.Tx, now int64, account, planNa
 	}
 	changed, err := affected(ctx, tx, "UPDATE accounts SET "+set+" WHERE id = "+a.place(account)+" AND status <> 'closed'", a...)
 	if err == nil && changed == 0 { // closed while its owner paid: the subscription must not stay
-		return endOthers(ctx, tx, now, now, account, "")
+		return s.endOthers(ctx, tx, now, now, account, "")
 	}
 	return err
 }
 
 // endOthers ends the account's running subscriptions but one, here and by events at the payment service.
-func endOthers(ctx context.Context, tx *sql.Tx, now, until int64, account, but string) error {
+func (s *Store) endOthers(ctx context.Context, tx *sql.Tx, now, until int64, account, but string) error {
 	var ended []string
 	err := query(ctx, tx, `UPDATE subscriptions SET billed_until = CASE WHEN billed_from > $1 THEN billed_from ELSE $1 END, state = 'ended'
 		WHERE account = $2 AND id <> $3 AND billed_until IS NULL RETURNING id`, args{until, account, but}, func(row *sql.Rows) error {
@@ -153,7 +153,7 @@ func endOthers(ctx context.Context, tx *sql.Tx, now, until int64, account, but s
 	}
 	for _, id := range ended {
 		e := billing.PaymentEvent{ID: billing.NewID("evt"), Kind: billing.CancelEvent, Subscription: id}
-		if err := insertEvent(ctx, tx, e, now, now+lastReports); err != nil {
+		if err := s.insertEvent(ctx, tx, e, now, now+lastReports); err != nil {
 			return err
 		}
 	}
@@ -278,63 +278,63 @@ func (s *Store) follow(ctx context.Context, tx *sql.Tx, now int64, sub billing.S
 
 // TakeEvent keeps an event. See billing.Customers.
 func (s *Store) TakeEvent(ctx context.Context, e billing.PaymentEvent) error {
-	now, err := s.now(ctx, s.ro)
-	if err != nil {
-		return err
-	}
-	return insertEvent(ctx, s.db, e, now, now)
+	return s.tx(ctx, func(tx *sql.Tx) error {
+		now, err := s.now(ctx, tx)
+		if err != nil {
+			return err
+		}
+		return s.insertEvent(ctx, tx, e, now, now)
+	})
 }
 
-func insertEvent(ctx context.Context, q querier, e billing.PaymentEvent, now, due int64) error {
-	_, err := q.ExecContext(ctx, `INSERT INTO payment_events (id, kind, session, subscription, customer, rejected, problem, tries, received_at, due_at)
+// insertEvent keeps an event that is new, to be dealt with from due on.
+func (s *Store) insertEvent(ctx context.Context, tx *sql.Tx, e billing.PaymentEvent, now, due int64) error {
+	kept, err := affected(ctx, tx, `INSERT INTO payment_events (id, kind, session, subscription, customer, rejected, problem, tries, received_at, due_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, $9) ON CONFLICT (id) DO NOTHING`,
 		e.ID, cut(e.Kind, 100), cut(e.Session, 200), cut(e.Subscription, 100), cut(e.Customer, 100),
 		cut(strings.Join(e.Rejected, " "), 10000), cut(e.Problem, 300), now, due)
 	if err != nil {
 		return fmt.Errorf("keep the event: %w", err)
 	}
-	return nil
+	if kept == 0 {
+		return nil
+	}
+	return s.enqueue(ctx, tx, paymentJob{e.ID}, span(due-now))
 }
 
-// ClaimEvents takes events that are due. See billing.Customers.
-func (s *Store) ClaimEvents(ctx context.Context, limit int) ([]billing.PaymentEvent, error) {
-	var list []billing.PaymentEvent
-	err := s.tx(ctx, func(tx *sql.Tx) error {
-		list = nil
-		now, err := s.now(ctx, tx)
-		if err != nil {
-			return err
-		}
-		skip := ""
-		if s.postgres {
-			skip = " FOR UPDATE SKIP LOCKED"
-		}
-		return query(ctx, tx, `UPDATE payment_events SET tries = tries + 1, due_at = $1 WHERE id IN (
-			SELECT id FROM payment_events WHERE done_at IS NULL AND due_at <= $2 ORDER BY due_at, id LIMIT $3`+skip+`)
-			RETURNING id, kind, session, subscription, customer, rejected, problem`,
-			args{now + billing.ClaimTime.Milliseconds(), now, limit}, func(row *sql.Rows) error {
-				var e billing.PaymentEvent
-				var rejected string
-				err := row.Scan(&e.ID, &e.Kind, &e.Session, &e.Subscription, &e.Customer, &rejected, &e.Problem)
-				e.Rejected = strings.Fields(rejected)
-				list = append(list, e)
-				return err
-			})
-	})
-	return list, err
+// Event is an event that is to be dealt with. See billing.Customers.
+func (s *Store) Event(ctx context.Context, id string) (e billing.PaymentEvent, wait time.Duration, err error) {
+	var rejected string
+	var left int64
+	err = s.ro.QueryRowContext(ctx, `SELECT id, kind, session, subscription, customer, rejected, problem, due_at - `+s.nowSQL()+`
+		FROM payment_events WHERE id = $1 AND done_at IS NULL`, id).Scan(&e.ID, &e.Kind, &e.Session, &e.Subscription, &e.Customer, &rejected, &e.Problem, &left)
+	if errors.Is(err, sql.ErrNoRows) {
+		return billing.PaymentEvent{}, 0, nil
+	}
+	e.Rejected = strings.Fields(rejected)
+	return e, max(span(left), 0), err
+}
+
+// DueEvents are events that have been due for so long, the oldest first.
+func (s *Store) DueEvents(ctx context.Context, since time.Duration, limit int) ([]string, error) {
+	return names(ctx, s.ro, "SELECT id FROM payment_events WHERE done_at IS NULL AND due_at <= "+s.nowSQL()+" - $1 ORDER BY due_at, id LIMIT $2", since.Milliseconds(), limit)
 }
 
 // EventDone ends an event. See billing.Customers.
 func (s *Store) EventDone(ctx context.Context, id string) error {
-	_, err := s.db.ExecContext(ctx, "UPDATE payment_events SET done_at = "+s.nowSQL()+" WHERE id = $1", id)
-	return err
+	return s.exec(ctx, "UPDATE payment_events SET done_at = "+s.nowSQL()+" WHERE id = $1", id)
 }
 
 // EventAgain puts an event off, the longer the oftener. See billing.Customers.
-func (s *Store) EventAgain(ctx context.Context, id, problem string) error {
-	_, err := s.db.ExecContext(ctx, "UPDATE payment_events SET problem = $1, due_at = "+s.nowSQL()+
-		" + CASE WHEN tries < 8 THEN 5000 * tries * tries ELSE 600000 END WHERE id = $2", cut(problem, 300), id)
-	return err
+func (s *Store) EventAgain(ctx context.Context, id, problem string) (wait time.Duration, err error) {
+	err = s.alone(ctx, func(q querier) error {
+		var left int64
+		err := q.QueryRowContext(ctx, "UPDATE payment_events SET problem = $1, tries = tries + 1, due_at = "+s.nowSQL()+
+			" + CASE WHEN tries < 7 THEN 5000 * (tries + 1) * (tries + 1) ELSE 600000 END WHERE id = $2 RETURNING due_at - "+s.nowSQL(), cut(problem, 300), id).Scan(&left)
+		wait = span(left)
+		return err
+	})
+	return wait, err
 }
 
 // eventsKept is how long an event is remembered after it was dealt with: longer than the payment

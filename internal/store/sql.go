@@ -166,6 +166,17 @@ func query(ctx context.Context, q querier, text string, a []any, scan func(row *
 	return found.Err()
 }
 
+// names runs a query of one text column.
+func names(ctx context.Context, q querier, text string, a ...any) (list []string, err error) {
+	err = query(ctx, q, text, a, func(row *sql.Rows) error {
+		var name string
+		err := row.Scan(&name)
+		list = append(list, name)
+		return err
+	})
+	return list, err
+}
+
 // affected is how many rows a statement changed.
 func affected(ctx context.Context, q querier, text string, a ...any) (int64, error) {
 	result, err := q.ExecContext(ctx, text, a...)

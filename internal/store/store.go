@@ -20,6 +20,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/riverqueue/river"
 
 	"github.com/webreaderapi/webreader/billing"
 	"github.com/webreaderapi/webreader/internal/jobs"
@@ -67,6 +68,7 @@ type Store struct {
 	ledger *batcher[ledgerItem]
 	log    *batcher[logItem]
 	queues *queues
+	river  *river.Client[*sql.Tx] // inserts only; see WorkQueues
 	// Jobs: items that ended, turns that ended with them, and who is told.
 	finishes   *batcher[jobs.Finish]
 	endings    endings
@@ -97,6 +99,9 @@ func Open(ctx context.Context, rawURL string, o Options) (*Store, error) {
 		return nil, errors.Join(err, s.closeDatabase())
 	}
 	if err := s.prepare(ctx, rawURL, o.NoMigrate); err != nil {
+		return nil, errors.Join(err, s.closeDatabase())
+	}
+	if err := s.openRiver(); err != nil {
 		return nil, errors.Join(err, s.closeDatabase())
 	}
 	s.ledger = newBatcher(s.flushLedger)

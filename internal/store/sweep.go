@@ -13,7 +13,8 @@ type Swept struct {
 }
 
 // Sweep takes away what has had its time: lapsed holds, Idempotency-Keys after 24 hours, robots.txt
-// copies and pace rows that nobody needs, and fetch log rows older than retention. It works in small
+// copies and pace rows that nobody needs, what is left of jobs long after their end, and fetch log rows
+// older than retention. It works in small
 // steps and may be run at any time, on every replica.
 func (s *Store) Sweep(ctx context.Context, retention time.Duration) (Swept, error) {
 	var swept Swept
@@ -23,6 +24,7 @@ func (s *Store) Sweep(ctx context.Context, retention time.Duration) (Swept, erro
 		step("robots.txt copies", &swept.Robots, func() (int64, error) { return s.SweepRobots(ctx) }),
 		step("pace rows", &swept.Hosts, func() (int64, error) { return s.SweepHosts(ctx) }),
 		step("sign-ups and payment events", &swept.Payments, func() (int64, error) { return s.SweepPayments(ctx) }),
+		s.forgetJobs(ctx),
 		step("fetch log", &swept.FetchLog, func() (int64, error) { return s.SweepFetchLog(ctx, retention) }),
 	)
 	return swept, err

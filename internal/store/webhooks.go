@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -91,7 +92,7 @@ func (s *Store) queueEvent(ctx context.Context, tx *sql.Tx, now int64, account, 
 	if err != nil {
 		return fmt.Errorf("queue an event: %w", err)
 	}
-	return nil
+	return s.enqueue(ctx, tx, deliveryJob{id}, 0)
 }
 
 // Deliveries are a job's webhook deliveries. See jobs.Store.
@@ -128,9 +129,6 @@ func (s *Store) deliveries(ctx context.Context, id string) ([]jobs.Delivery, err
 	return list, err
 }
 
-// deliveryLease is how long a delivery that is being tried is left to whoever tries it.
-const deliveryLease = 60_000
-
 // due is a delivery that is to be tried now.
 type due struct {
 	id, url, body string
@@ -139,74 +137,48 @@ type due struct {
 	age           time.Duration
 }
 
-// claimDeliveries takes deliveries whose time has come.
-func (s *Store) claimDeliveries(ctx context.Context, limit int) ([]due, error) {
-	var list []due
-	err := s.tx(ctx, func(tx *sql.Tx) error {
-		list = nil
-		now, err := s.now(ctx, tx)
-		if err != nil {
-			return err
-		}
-		lock := ""
-		if s.postgres {
-			lock = " FOR UPDATE OF d SKIP LOCKED"
-		}
-		a := args{now, limit}
-		var ids []string
-		err = query(ctx, tx, `SELECT d.id, d.url, d.body, `+s.signingSecrets()+`, d.attempts, d.created_at FROM deliveries d JOIN accounts a ON a.id = d.account
-			WHERE d.state = 0 AND d.next_at <= $1 ORDER BY d.next_at LIMIT $2`+lock, a, func(row *sql.Rows) error {
-			var d due
-			var secrets string
-			var created int64
-			err := row.Scan(&d.id, &d.url, &d.body, &secrets, &d.attempts, &created)
-			d.secrets = strings.Fields(secrets)
-			d.age = span(now - created)
-			list, ids = append(list, d), append(ids, d.id)
-			return err
-		})
-		if err != nil || len(ids) == 0 {
-			return err
-		}
-		b := args{now + deliveryLease}
-		_, err = tx.ExecContext(ctx, "UPDATE deliveries SET next_at = $1 WHERE id IN ("+b.list(anys(ids)...)+")", b...)
-		return err
-	})
-	return list, err
-}
-
 // Sender delivers one event once: *webhook.Sender.
 type Sender interface {
 	Send(ctx context.Context, target, id string, body []byte, secrets ...string) webhook.Result
 }
 
-// DeliverEvents tries deliveries whose time has come and answers how many there were.
-func (s *Store) DeliverEvents(ctx context.Context, sender Sender) (int, error) {
-	list, err := s.claimDeliveries(ctx, 20)
-	if err != nil {
-		return 0, fmt.Errorf("look for deliveries: %w", err)
+// Deliver tries a delivery once, if it is due, and answers after which time it is to be tried again: 0 is
+// never. Two tries of one delivery at the same time are River's to prevent.
+func (s *Store) Deliver(ctx context.Context, sender Sender, id string) (again time.Duration, err error) {
+	d, wait, err := s.due(ctx, id)
+	if err != nil || wait > 0 || d.id == "" {
+		return wait, err
 	}
-	results := make([]webhook.Result, len(list))
-	done := make(chan struct{})
-	for i, d := range list {
-		go func() {
-			results[i] = sender.Send(ctx, d.url, d.id, []byte(d.body), d.secrets...)
-			done <- struct{}{}
-		}()
+	r := sender.Send(ctx, d.url, d.id, []byte(d.body), d.secrets...)
+	if ctx.Err() != nil && !r.Delivered() {
+		return 0, ctx.Err() // cut short by us: it was no try
 	}
-	for range list {
-		<-done
-	}
-	for i, d := range list {
-		if err := s.noteDelivery(ctx, d, results[i]); err != nil {
-			return 0, err
-		}
-	}
-	return len(list), nil
+	return s.noteDelivery(ctx, d, r)
 }
 
-// noteDelivery writes how a try ended and when the next one is.
-func (s *Store) noteDelivery(ctx context.Context, d due, r webhook.Result) error {
+// DueDeliveries are deliveries that have been due for so long, the oldest first.
+func (s *Store) DueDeliveries(ctx context.Context, since time.Duration, limit int) ([]string, error) {
+	return names(ctx, s.ro, "SELECT id FROM deliveries WHERE state = 0 AND next_at <= "+s.nowSQL()+" - $1 ORDER BY next_at, id LIMIT $2", since.Milliseconds(), limit)
+}
+
+// due is a delivery whose time has come, or how long it has until then. One that is over or gone is neither.
+func (s *Store) due(ctx context.Context, id string) (d due, wait time.Duration, err error) {
+	var secrets string
+	var left, age int64
+	err = s.ro.QueryRowContext(ctx, `SELECT d.id, d.url, d.body, `+s.signingSecrets()+`, d.attempts, `+s.nowSQL()+` - d.created_at, d.next_at - `+s.nowSQL()+`
+		FROM deliveries d JOIN accounts a ON a.id = d.account WHERE d.id = $1 AND d.state = 0`, id).Scan(&d.id, &d.url, &d.body, &secrets, &d.attempts, &age, &left)
+	if errors.Is(err, sql.ErrNoRows) {
+		return due{}, 0, nil
+	}
+	if err != nil {
+		return due{}, 0, fmt.Errorf("read a delivery: %w", err)
+	}
+	d.secrets, d.age = strings.Fields(secrets), span(age)
+	return d, max(span(left), 0), nil
+}
+
+// noteDelivery writes how a try ended, and answers how long it is until the next one.
+func (s *Store) noteDelivery(ctx context.Context, d due, r webhook.Result) (time.Duration, error) {
 	wait, again := webhook.Backoff(int(d.attempts)+1, d.age, r)
 	state := deliveryGivenUp
 	if r.Delivered() {
@@ -217,8 +189,10 @@ func (s *Store) noteDelivery(ctx context.Context, d due, r webhook.Result) error
 	ended := s.nowSQL()
 	if state == deliveryWaits {
 		ended = "NULL"
+	} else {
+		wait = 0
 	}
-	_, err := s.db.ExecContext(context.WithoutCancel(ctx), `UPDATE deliveries SET attempts = attempts + 1, status = $1, problem = $2, state = $3,
-		next_at = `+s.nowSQL()+` + $4, ended_at = `+ended+` WHERE id = $5`, r.Status, cut(r.Problem, 200), state, wait.Milliseconds(), d.id)
-	return err
+	err := s.exec(context.WithoutCancel(ctx), `UPDATE deliveries SET attempts = attempts + 1, status = $1, problem = $2, state = $3,
+		next_at = `+s.nowSQL()+` + $4, ended_at = `+ended+` WHERE id = $5 AND state = 0`, r.Status, cut(r.Problem, 200), state, wait.Milliseconds(), d.id)
+	return wait, err
 }
