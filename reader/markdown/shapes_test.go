@@ -78,6 +78,7 @@ func TestShapes(t *testing.T) {
 		"formula's alt":   {`<p><img src="/e.svg" alt="\exp(x) - \frac{a}{b}"> <img src="/f.png" alt="C:\dir\f"></p>`, "$\\exp(x) - \\frac{a}{b}$ ![C:\\\\dir\\\\f](https://example.com/f.png)"},
 		"any lazy image":  {`<img src="data:image/svg+xml,x" data-image-loader="https://i.example/a.png?w=1" data-image-path="a.png" alt="A">`, "![A](https://i.example/a.png?w=1)"},
 		"preview's twin":  {`<div><div><img src="/s60.png"></div><img class="l"><noscript><img src="/s.png" srcset="/s9.png 9w" alt="S"></noscript></div>`, "![S](https://example.com/s.png)"},
+		"hidden preview":  {`<p>a</p><img style="display:none" data-src="/o.jpg" alt="O"><noscript><img src="/o.jpg" alt="O"></noscript>`, "a\n\n![O](https://example.com/o.jpg)"},
 		"lightbox":        {`<p><a href="/big.jpg"><img src="/small.jpg" alt="A"></a><img src="/big.jpg"></p>`, "[![A](https://example.com/small.jpg)](https://example.com/big.jpg)"},
 		"emoji permalink": {`<h2>A <a href="find/?x=1">🔗</a></h2>`, "## A"},
 		"numbered rows":   {`<pre><div class="row"><span>9</span><div>a</div></div><div class="row"><span>10</span><div>b</div></div></pre>`, "```\na\nb\n```"},
