@@ -12,27 +12,43 @@ import (
 	"github.com/webreaderapi/webreader/reader/extract/internal/forest"
 )
 
-// weights are what internal/train learned: the forests of the two stages.
+// weights are what internal/train learned: the forests that tell the kinds of pages, then those of the
+// two stages.
 //
 //go:embed weights.bin
 var weights []byte
 
-var stages = sync.OnceValue(func() [2]*forest.Forest {
-	first, rest, err := forest.Parse(weights, blocks.Features)
-	if err != nil {
-		panic("extract: weights.bin: " + err.Error())
+// learned are the forests of weights.bin.
+type learned struct {
+	kinds  []*forest.Forest
+	first  [2]*forest.Forest
+	second *forest.Forest
+}
+
+var stages = sync.OnceValue(func() learned {
+	rest := weights
+	next := func(width int) *forest.Forest {
+		f, more, err := forest.Parse(rest, width)
+		if err != nil {
+			panic("extract: weights.bin: " + err.Error())
+		}
+		rest = more
+		return f
 	}
-	second, _, err := forest.Parse(rest, blocks.Features2)
-	if err != nil {
-		panic("extract: weights.bin: " + err.Error())
+	var l learned
+	for range blocks.PageKinds {
+		l.kinds = append(l.kinds, next(blocks.KindFeatures))
 	}
-	return [2]*forest.Forest{first, second}
+	l.first[0], l.first[1] = next(blocks.Features), next(blocks.Features)
+	l.second = next(blocks.Features2)
+	return l
 })
 
 // desk is the memory of one Extract, used again by later ones.
 type desk struct {
 	page   blocks.Page
 	view   blocks.View
+	kind   []uint8
 	second []uint8
 	first  []float32
 	odds   []float32
@@ -127,12 +143,18 @@ func (d *desk) classify() []float32 {
 		d.odds, d.first = make([]float32, n), make([]float32, n)
 	}
 	d.odds, d.first = d.odds[:n], d.first[:n]
+	l := stages()
+	d.kind = d.page.KindRow(d.kind[:0])
+	for k, f := range l.kinds {
+		f.Predict(d.kind, blocks.KindFeatures, d.page.Kinds[k:k+1])
+	}
 	rows := d.page.Describe()
 	d.page.Fill(&d.view)
-	both := stages()
-	both[0].Predict(rows, blocks.Features, d.first)
+	l.first[0].Predict(rows, blocks.Features, d.odds)
+	l.first[1].Predict(rows, blocks.Features, d.first)
+	blocks.Mix(d.odds, d.first)
 	d.second = d.view.Second(rows, d.first, d.second[:0])
-	both[1].Predict(d.second, blocks.Features2, d.odds)
+	l.second.Predict(d.second, blocks.Features2, d.odds)
 	blocks.Mix(d.first, d.odds)
 	return d.odds
 }

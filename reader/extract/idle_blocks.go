@@ -11,6 +11,9 @@ import (
 // longestIdle is the most words of a block that may be an idle line.
 const longestIdle = 24
 
+// mostPrev is how many nodes before a definition are looked at for its term.
+const mostPrev = 16
+
 // withoutIdle drops the kept blocks that do nothing but count or tell the time. A value stays: what
 // stands alone in a cell, or behind a label.
 func withoutIdle(p *blocks.Page, keep []bool) {
@@ -34,7 +37,12 @@ func value(p *blocks.Page, b *blocks.Block) bool {
 	case atom.Td, atom.Th:
 		return box.Blocks == 1
 	case atom.Dd:
-		return true
+		// Without a term before it, it is a line like any other.
+		for n, hops := p.Tree.Prev(box.ID), 0; n != 0 && hops < mostPrev; n, hops = p.Tree.Prev(n), hops+1 {
+			if p.Tree.Tag(n) == atom.Dt {
+				return true
+			}
+		}
 	}
 	return false
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/webreaderapi/webreader/reader/dom"
+	"github.com/webreaderapi/webreader/reader/extract/internal/blocks"
 )
 
 func TestLinesThatOnlyCountOrTellTheTimeAreLeftOut(t *testing.T) {
@@ -35,6 +36,23 @@ func TestLinesThatOnlyCountOrTellTheTimeAreLeftOut(t *testing.T) {
 		}
 		if !strings.Contains(text, "250 bezoekers") {
 			t.Errorf("a value in a table is gone: %q", text)
+		}
+	}
+}
+
+func TestADefinitionIsAValueOnlyBehindItsTerm(t *testing.T) {
+	const text = "<p>Wilt u iets moois op touw zetten? Met deze regeling betalen wij een deel van uw kosten, als u ten minste vijf buren meeneemt.</p>"
+	tree := dom.Parse([]byte("<body><main>"+text+"<dl><dd>Bekeken: 212 keer</dd></dl>"+text+"<dl><dt>Bezocht</dt><dd>250 bezoekers</dd></dl>"+text+"</main>"), dom.Limits{})
+	var p blocks.Page
+	p.Prepare(tree, nil)
+	keep := make([]bool, len(p.Blocks))
+	for i := range keep {
+		keep[i] = true
+	}
+	withoutIdle(&p, keep)
+	for i := range keep {
+		if got := p.Text(i); keep[i] == strings.HasPrefix(got, "Bekeken") {
+			t.Errorf("%q kept: %v", got, keep[i])
 		}
 	}
 }

@@ -58,6 +58,8 @@ type Page struct {
 
 	Words, Linked, Fluent int32
 
+	// Kinds is how likely the page is of each of PageKinds; the caller sets it between Cut and Describe.
+	Kinds [nKinds]float32
 	// Media are the images and other things without text of their own, in document order.
 	Media []Medium
 	// Hidden is how many parts of the page Prepare left out because a person would not see them.
@@ -75,6 +77,8 @@ type Page struct {
 	skip    func(dom.ID) bool
 	depths  []uint16
 	feats   []uint8
+	rings   []ring
+	top     int32 // the element with the most running text, -1 for none
 }
 
 // Medium is an image, a rule, an embedded player: a node that is content without being text.
@@ -126,7 +130,7 @@ func (p *Page) reset(t *dom.Tree, skip func(dom.ID) bool) {
 	p.Texts, p.Blocks, p.Elems, p.Media = p.Texts[:0], p.Blocks[:0], p.Elems[:0], p.Media[:0]
 	p.stack, p.depths, p.marks, p.feats = p.stack[:0], p.depths[:0], p.marks[:0], p.feats[:0]
 	p.Elems = slices.Grow(p.Elems, elements(t))
-	p.Words, p.Linked, p.Fluent, p.Facts = 0, 0, 0, Facts{}
+	p.Words, p.Linked, p.Fluent, p.Facts, p.Kinds = 0, 0, 0, Facts{}, [nKinds]float32{}
 }
 
 // elements counts the elements with something below them.

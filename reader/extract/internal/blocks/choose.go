@@ -65,6 +65,9 @@ func Choose(p []float32, v *View) []bool {
 		heads := b.Level > 0 && p[i] >= cut*0.2
 		keep[i] = alone || heads
 	}
+	for i := range keep {
+		keep[i] = keep[i] && !v.Blocks[i].Button
+	}
 	v.withoutComments(keep)
 	v.withoutMenus(keep)
 	v.withoutEchoes(keep)
@@ -125,18 +128,18 @@ func (v *View) withoutMenus(keep []bool) {
 
 // dropLinks drops the runs of bare links among the kept blocks from lo to hi.
 func (v *View) dropLinks(keep []bool, lo, hi int) {
-	run := 0
+	start, links := lo, int32(0)
 	for i := lo; i <= hi; i++ {
-		if i < hi && v.Blocks[i].Link && v.Blocks[i].Words <= menuWords {
-			run++
+		if i < hi && v.Blocks[i].Link && v.Blocks[i].Words <= menuWords*v.Blocks[i].Links {
+			links += v.Blocks[i].Links
 			continue
 		}
-		if run >= menuLinks {
-			for j := i - run; j < i; j++ {
+		if links >= menuLinks {
+			for j := start; j < i; j++ {
 				keep[j] = false
 			}
 		}
-		run = 0
+		start, links = i+1, 0
 	}
 }
 

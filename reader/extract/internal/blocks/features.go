@@ -30,8 +30,14 @@ const (
 	nPlace  = 12
 	fPage   = fPlace + nPlace
 	nPage   = 34 + textGroup
+	// Plain is how many of them come first that say nothing of headings, frames and kinds of pages.
+	Plain  = fPage + nPage
+	fTop   = Plain
+	fUnit  = fTop + nTop
+	fHead  = fUnit + nUnit
+	fKinds = fHead + textGroup
 	// Features is how many numbers describe a block.
-	Features = fPage + nPage
+	Features = fKinds + nKinds
 )
 
 var logs = func() (t [4096]uint8) {
@@ -164,6 +170,7 @@ func (p *Page) Describe() []uint8 {
 	page := p.pageRow()
 	before, heads := int32(0), int32(0)
 	h1 := p.firstH1()
+	p.circle()
 	for i := range p.Blocks {
 		x := p.feats[i*Features : (i+1)*Features]
 		p.own(x[fOwn:], i)
@@ -173,6 +180,12 @@ func (p *Page) Describe() []uint8 {
 		p.place(x[fPlace:], i, before, heads, h1)
 		copy(x[fPage:], page[:])
 		p.lex(x[fPage+34:], i)
+		p.topRow(x[fTop:], i)
+		p.unitRow(x[fUnit:], i)
+		if h := p.Blocks[i].Heading; h >= 0 {
+			p.lex(x[fHead:], int(h))
+		}
+		p.tell(x[fKinds:])
 		before += p.Blocks[i].Words
 		if p.Blocks[i].Level > 0 {
 			heads++

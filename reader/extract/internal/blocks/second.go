@@ -11,7 +11,7 @@ const (
 	sides   = 5
 	nSecond = 1 + 2*sides + levels + 8
 	// Features2 is how many numbers describe a block to the second stage.
-	Features2 = nSecond + nOwn
+	Features2 = nSecond + nOwn + nKinds
 )
 
 // View is what the second stage and the choice need to know of a page's blocks.
@@ -31,9 +31,11 @@ type Spot struct {
 	Title   bool
 	Comment bool // in a section of comments
 	Fluent  bool
-	Link    bool // all of it is links, and not to documents
-	File    bool // links to a document, or names one with its size
-	Edge    bool // in a menu, a footer or beside the content
+	Link    bool  // all of it is links, and not to documents
+	Links   int32 // in it, as far as known; at least 1
+	File    bool  // links to a document, or names one with its size
+	Button  bool  // a link of few words that has the class of a button, and not to a document
+	Edge    bool  // in a menu, a footer or beside the content
 	Path    uint64
 	Again   bool  // an earlier block says the same
 	Echo    int32 // that one
@@ -107,10 +109,29 @@ func (p *Page) spot(i int) Spot {
 		Title: b.Title, Fluent: b.Fluent(), Again: b.Again, Echo: b.Echo,
 		Comment: p.Mark(i, commentGroup) > 0,
 		Link:    b.Linked == b.Words && !file,
+		Links:   p.links(b),
+		Button:  b.Linked == b.Words && !file && b.Words <= buttonWords && p.asButton(i),
 		File:    file || b.Lex>>fileGroup&1 == 1 && b.Digits > 0 && b.Words <= 16,
 		Edge: p.Mark(i, groups+markNav) > 0 || p.Mark(i, groups+markFooter) > 0 || p.Mark(i, groups+markAside) > 0 ||
 			p.Mark(i, groups+markHeader) > 0,
 	}
+}
+
+// links is how many links a block has that is alone in its element: a menu may be one line of them.
+func (p *Page) links(b *Block) int32 {
+	if e := &p.Elems[b.Box]; e.Blocks == 1 {
+		return max(1, e.Links)
+	}
+	return 1
+}
+
+// buttonWords is the most words that a button has.
+const buttonWords = 6
+
+// asButton says that block i, or the element around it, has the class of a button.
+func (p *Page) asButton(i int) bool {
+	m := p.Mark(i, buttonGroup)
+	return m == 1 || m == 2
 }
 
 func chance(p float32) uint8 { return uint8(p*250 + 0.5) }
@@ -131,7 +152,9 @@ func (v *View) Second(first []uint8, p []float32, rows []uint8) []uint8 {
 		s.beside(x[1:], i)
 		s.around(x[1+2*sides:], i)
 		s.overall(x[1+2*sides+levels:], i)
-		copy(x[nSecond:], first[i*Features+fOwn:i*Features+fOwn+nOwn])
+		row := first[i*Features : (i+1)*Features]
+		copy(x[nSecond:], row[fOwn:fOwn+nOwn])
+		copy(x[nSecond+nOwn:], row[fKinds:])
 	}
 	return rows
 }

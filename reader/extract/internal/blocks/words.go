@@ -73,20 +73,20 @@ var classWords = []string{
 // Words the texts themselves use in furniture.
 var textWords = []string{
 	"cookie cookies consent gdpr privacyverklaring adatvédelmi datenschutz adatkezelési privacybeleid",
-	"share tweet facebook twitter whatsapp linkedin pinterest instagram youtube delen deel megosztás megosztom teilen partager compartir email",
-	"subscribe newsletter nieuwsbrief hírlevél abonnieren abonner subscription feliratkozás inschrijven anmelden suscríbete signup abonneren abo",
-	"login log sign register account inloggen belépés bejelentkezés regisztráció registrieren connexion registreren logout password jelszó wachtwoord",
+	"share tweet facebook twitter whatsapp linkedin pinterest instagram youtube delen deel megosztás megosztom teilen partager compartir email compartilhe partilhar condividi udostępnij sdílet sdílejte dela paylaş поделиться 공유 分享 シェア",
+	"subscribe newsletter nieuwsbrief hírlevél abonnieren abonner subscription feliratkozás inschrijven anmelden suscríbete signup abonneren abo suscribirse inscreva inscreve assine abonnez iscriviti odebírat zapisz prenumerera подписаться подпишитесь abonelik telegram",
+	"login log sign register account inloggen belépés bejelentkezés regisztráció registrieren connexion registreren logout password jelszó wachtwoord ingresar entrar accedi přihlásit zaloguj войти giriş",
 	"copyright © rights reserved privacy terms imprint impressum disclaimer jogok fenntartva rechten voorbehouden conditions toegankelijkheid impresszum colofon agb",
-	"more meer lees tovább bővebben weiterlesen mehr suite leer más read continue részletek lire ещё далее",
-	"related popular latest recommended trending gerelateerd verwant kapcsolódó ajánlott ähnliche beliebt similar legolvasottabb legfrissebb meistgelesen bekijk recent latest",
-	"comment comments reply replies reacties reactie hozzászólás kommentar kommentare commentaires комментарии respond antworten válasz",
+	"more meer lees tovább bővebben weiterlesen mehr suite leer más read continue részletek lire ещё далее číst czytaj więcej leia leggi läs devamı подробнее weiterlesen",
+	"related popular latest recommended trending gerelateerd verwant kapcsolódó ajánlott ähnliche beliebt similar legolvasottabb legfrissebb meistgelesen bekijk recent latest aimerez relacionados relacionadas relacionado correlati související podobné powiązane relaterade похожие weitere themen mira mire populares populaires ilgili 관련 関連 相关",
+	"comment comments reply replies reacties reactie hozzászólás kommentar kommentare commentaires комментарии respond antworten válasz comentarios comentário comentários comenta commenti komentáře komentarze kommentarer yorum yorumlar коментарі",
 	"print download pdf nyomtatás letöltés afdrukken drucken imprimer downloaden printen kb mb docx xlsx odt ods csv doc xls zip",
 	"search menu home zoeken keresés suche start kezdőlap főoldal navigatie navigation skip toggle sitemap startseite accueil inicio",
 	"cart buy shop basket add checkout winkelwagen kosár kosárba warenkorb panier wishlist",
-	"by author written published updated posted geplaatst gepubliceerd bijgewerkt szerző közzétéve frissítve módosítva door von veröffentlicht stand auteur publié autor laatst gewijzigd",
+	"by author written published updated posted geplaatst gepubliceerd bijgewerkt szerző közzétéve frissítve módosítva door von veröffentlicht stand auteur publié autor laatst gewijzigd publicado publicada actualizado atualizado atualizada aktualizováno opublikowano pubblicato publicerad опубликовано redacción redação redakce",
 	"helpful feedback nuttig hasznos useful rate vote was opmerking visszajelzés információ behulpzaam",
 	"next previous page back volgende vorige következő előző weiter zurück suivant précédent pagina oldal seite top vissza terug",
-	"advertisement sponsored ad anzeige advertentie hirdetés werbung publicité reklama реклама sponsor promotion",
+	"advertisement sponsored ad anzeige advertentie hirdetés werbung publicité reklama реклама sponsor promotion publicidad publicidade pubblicità annons reklam",
 	"views view likes followers ago votes points bekeken megtekintés aufrufe members online visitors látogató bezoekers times keer",
 	"language english deutsch nederlands magyar français español italiano русский polski taal nyelv türkçe português",
 	"january february march april may june july august september october november december januari februari maart mei juni juli augustus oktober január február március április május június július augusztus szeptember október januar februar märz mai dezember",
@@ -98,6 +98,7 @@ const (
 
 	fileGroup    = 8 // the line of textWords about files
 	commentGroup = 5 // the line of classWords about comments
+	buttonGroup  = 44
 )
 
 // automaton finds the long class words anywhere in a name, and the short ones as a whole part.

@@ -87,3 +87,13 @@ func FuzzParse(f *testing.F) {
 		g.Predict(make([]uint8, 3), 3, make([]float32, 1))
 	})
 }
+
+func TestALimitHidesTheFeaturesAfterIt(t *testing.T) {
+	set := settings
+	set.Limit = 1
+	for _, n := range Train(ring(500), set).nodes {
+		if n.feature > 0 {
+			t.Fatalf("a tree asks for feature %d", n.feature)
+		}
+	}
+}

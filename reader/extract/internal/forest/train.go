@@ -14,6 +14,7 @@ type Settings struct {
 	MinWeight     float64 // least weight of the rows in a leaf
 	Columns       float64 // share of the features a tree may look at
 	Rows          float64 // share of the rows a tree learns from
+	Limit         int     // the trees look at no feature from this one on; 0 for no limit
 	Seed          uint64
 }
 
@@ -33,6 +34,8 @@ type trainer struct {
 	g, h   []float32
 	order  []int32
 	spare  []int32
+	out    []int32 // the rows that the tree does not learn from
+	slopes []cell  // of the rows of one leaf, in their order
 	picked []int
 }
 
@@ -50,12 +53,16 @@ type leaf struct {
 // Train grows a forest that makes the weighted log loss small.
 func Train(s Sample, set Settings) *Forest {
 	n := len(s.Want)
-	t := &trainer{Settings: set, g: make([]float32, n), h: make([]float32, n), spare: make([]int32, n)}
+	t := &trainer{Settings: set, g: make([]float32, n), h: make([]float32, n), spare: make([]int32, n), slopes: make([]cell, n)}
 	t.cols = columns(s)
 	score := make([]float32, n)
 	f := &Forest{base: prior(s)}
 	for i := range score {
 		score[i] = f.base
+	}
+	width := s.Width
+	if set.Limit > 0 {
+		width = min(width, set.Limit)
 	}
 	rng := rand.New(rand.NewPCG(set.Seed, 1))
 	for range set.Trees {
@@ -64,13 +71,13 @@ func Train(s Sample, set Settings) *Forest {
 			t.g[i] = s.Heft[i] * (p - s.Want[i])
 			t.h[i] = s.Heft[i] * max(p*(1-p), 1e-6)
 		}
-		t.pick(rng, n, s.Width)
-		nodes, leaves := t.grow()
+		t.pick(rng, n, width)
+		nodes, leaves := t.grow(score)
 		f.roots = append(f.roots, int32(len(f.nodes)))
 		f.nodes = append(f.nodes, nodes...)
 		f.leaf = append(f.leaf, leaves...)
-		for i := range score {
-			score[i] += leaves[walk(nodes, s.Rows[i*s.Width:(i+1)*s.Width])]
+		for _, i := range t.out {
+			score[i] += leaves[walk(nodes, s.Rows[int(i)*s.Width:(int(i)+1)*s.Width])]
 		}
 	}
 	return f
@@ -102,10 +109,12 @@ func prior(s Sample) float32 {
 
 // pick draws the rows and the features of the next tree.
 func (t *trainer) pick(rng *rand.Rand, n, width int) {
-	t.order = t.order[:0]
+	t.order, t.out = t.order[:0], t.out[:0]
 	for i := range n {
 		if t.Rows >= 1 || rng.Float64() < t.Rows {
 			t.order = append(t.order, int32(i))
+		} else {
+			t.out = append(t.out, int32(i))
 		}
 	}
 	t.picked = t.picked[:0]
@@ -116,7 +125,8 @@ func (t *trainer) pick(rng *rand.Rand, n, width int) {
 	}
 }
 
-func (t *trainer) grow() ([]node, []float32) {
+// grow makes a tree and adds what it says to the score of the rows it learns from.
+func (t *trainer) grow(score []float32) ([]node, []float32) {
 	root := &leaf{lo: 0, hi: len(t.order), node: -1}
 	t.fill(root)
 	t.best(root)
@@ -145,6 +155,9 @@ func (t *trainer) grow() ([]node, []float32) {
 		v := float32(-t.Rate * l.sum.g / (l.sum.h + t.Lambda))
 		values[i] = float32(quantize(v)) / leafScale
 		link(nodes, l, int16(^i))
+		for _, r := range t.order[l.lo:l.hi] {
+			score[r] += values[i]
+		}
 	}
 	return nodes, values
 }
@@ -194,19 +207,21 @@ func (t *trainer) split(l *leaf, at int) (*leaf, *leaf) {
 func (t *trainer) fill(l *leaf) {
 	l.hist = make([]cell, len(t.picked)*256)
 	rows := t.order[l.lo:l.hi]
-	for _, i := range rows {
-		l.sum.g += float64(t.g[i])
-		l.sum.h += float64(t.h[i])
+	slopes := t.slopes[:len(rows)]
+	for k, i := range rows {
+		slopes[k] = cell{float64(t.g[i]), float64(t.h[i])}
+		l.sum.g += slopes[k].g
+		l.sum.h += slopes[k].h
 	}
 	var wait sync.WaitGroup
 	for k := range 2 {
 		wait.Go(func() {
 			for c := k; c < len(t.picked); c += 2 {
 				hist, col := l.hist[c*256:(c+1)*256], t.cols[t.picked[c]]
-				for _, i := range rows {
+				for k, i := range rows {
 					e := &hist[col[i]]
-					e.g += float64(t.g[i])
-					e.h += float64(t.h[i])
+					e.g += slopes[k].g
+					e.h += slopes[k].h
 				}
 			}
 		})

@@ -16,6 +16,13 @@ const shingle = 4
 // power is how the weight of a block in training grows with its words.
 var power = 0.7
 
+// A page weighs about the same whatever its size. How much a block matters for the F1 of its page goes
+// with the words of the content, not with those of the page: poise is how far the weights follow that.
+const (
+	poise        = 0.7
+	leastContent = 0.2
+)
+
 func hashRun(run []string) uint64 {
 	h := fnv.New64a()
 	for _, w := range run {
@@ -59,11 +66,12 @@ func (p *page) label(cut *blocks.Page) {
 	ref, ok := p.reference()
 	if !ok {
 		p.snippets()
+		p.plain = p.heft
 		return
 	}
 	p.truth = shingles(tokens(ref))
 	covered := p.cover(ref)
-	total := 0.0
+	total, content := 0.0, 0.0
 	for i, words := range p.tokens {
 		if len(words) == 0 {
 			continue
@@ -71,6 +79,7 @@ func (p *page) label(cut *blocks.Page) {
 		p.want[i] = float32(covered[i]) / float32(len(words))
 		p.heft[i] = float32(math.Pow(float64(len(words))+1, power))
 		total += float64(p.heft[i])
+		content += float64(p.heft[i] * p.want[i])
 		if p.Dataset == "grants" && cut.Blocks[i].Title {
 			p.heft[i] = 0
 		}
@@ -79,8 +88,10 @@ func (p *page) label(cut *blocks.Page) {
 	if p.Dataset == "mozilla" || p.Dataset == "defuddle" || p.Dataset == "grants" {
 		weight = 60
 	}
-	for i := range p.heft {
-		p.heft[i] *= float32(weight / max(total, 1))
+	p.plain = make([]float32, n)
+	for i, h := range p.heft {
+		p.plain[i] = h * float32(weight/max(total, 1))
+		p.heft[i] = h * float32(weight/max(total*leastContent, total*(1-poise)+2*content*poise, 1))
 	}
 }
 

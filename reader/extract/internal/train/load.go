@@ -29,8 +29,10 @@ type page struct {
 	file   string
 	site   uint64
 	rows   []uint8    // blocks.Features for each block
+	kind   []uint8    // blocks.KindFeatures of the page
 	want   []float32  // wanted probability of each block
-	heft   []float32  // how much each block counts
+	heft   []float32  // how much each block counts, by the content of its page
+	plain  []float32  // how much each block counts, by the size of its page
 	tokens [][]string // of each block
 	view   *blocks.View
 	truth  map[uint64]int
@@ -128,6 +130,7 @@ func (p *page) read(dir string, cut *blocks.Page) error {
 	}
 	p.site = site(base, p)
 	cut.Prepare(dom.Parse(raw, dom.Limits{}), base)
+	p.kind = cut.KindRow(nil)
 	p.rows = append([]uint8(nil), cut.Describe()...)
 	p.view = cut.View()
 	p.facts = cut.Facts

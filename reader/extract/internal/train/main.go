@@ -35,7 +35,7 @@ func main() {
 	flag.StringVar(&o.out, "out", "", "write the weights to this file")
 	flag.StringVar(&o.pred, "pred", "", "with -folds: write the answers, a JSON line a page")
 	flag.IntVar(&o.folds, "folds", 0, "measure with so many folds")
-	flag.IntVar(&o.trees1, "trees1", 130, "trees of the first stage")
+	flag.IntVar(&o.trees1, "trees1", 90, "trees of each forest of the first stage")
 	flag.IntVar(&o.trees2, "trees2", 50, "trees of the second stage")
 	flag.IntVar(&o.leaves, "leaves", 16, "leaves of a tree")
 	flag.Float64Var(&o.columns, "columns", 0.3, "share of the features that a tree may look at")
@@ -76,6 +76,7 @@ func run(o options) error {
 		pages = append(pages, more...)
 	}
 	log.Printf("%d pages, %d blocks", len(pages), blocksOf(pages))
+	tellKinds(pages, o)
 	if o.again {
 		return again(pages, o)
 	}

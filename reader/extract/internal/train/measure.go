@@ -14,22 +14,44 @@ import (
 	"github.com/webreaderapi/webreader/reader/extract/internal/forest"
 )
 
-func (o options) first() forest.Settings {
-	return forest.Settings{Trees: o.trees1, Leaves: o.leaves, Rate: o.rate, Lambda: o.lambda, MinWeight: o.least, Columns: o.columns, Rows: o.part, Seed: 7}
+// first are the settings of the first stage's two forests: one sees less and weighs blocks by the size
+// of their pages. Their mean errs less than either.
+func (o options) first() [2]forest.Settings {
+	all := forest.Settings{Trees: o.trees1, Leaves: o.leaves, Rate: o.rate, Lambda: o.lambda, MinWeight: o.least, Columns: o.columns, Rows: o.part, Seed: 7}
+	plain := all
+	plain.Limit = blocks.Plain
+	return [2]forest.Settings{plain, all}
+}
+
+// firstForests learn the first stage.
+func firstForests(pages []*page, o options) (made [2]*forest.Forest) {
+	rows := func(p *page) []uint8 { return p.rows }
+	heft := [2]func(*page) []float32{func(p *page) []float32 { return p.plain }, func(p *page) []float32 { return p.heft }}
+	for k, set := range o.first() {
+		made[k] = forest.Train(sample(pages, blocks.Features, rows, heft[k]), set)
+	}
+	return made
+}
+
+// firstOf is the answer of the first stage for a page.
+func firstOf(both [2]*forest.Forest, p *page) []float32 {
+	odds := probabilities(both[0], p.rows, blocks.Features, len(p.want))
+	blocks.Mix(probabilities(both[1], p.rows, blocks.Features, len(p.want)), odds)
+	return odds
 }
 
 func (o options) second() forest.Settings {
-	s := o.first()
+	s := o.first()[1]
 	s.Trees, s.Seed, s.Leaves, s.Columns = o.trees2, 11, o.leaves2, 0.5
 	return s
 }
 
 // sample joins the rows of pages.
-func sample(pages []*page, width int, rows func(*page) []uint8) forest.Sample {
+func sample(pages []*page, width int, rows func(*page) []uint8, heft func(*page) []float32) forest.Sample {
 	s := forest.Sample{Width: width}
 	for _, p := range pages {
 		all := rows(p)
-		for i, h := range p.heft {
+		for i, h := range heft(p) {
 			if h > 0 {
 				s.Rows = append(s.Rows, all[i*width:(i+1)*width]...)
 				s.Want, s.Heft = append(s.Want, p.want[i]), append(s.Heft, h)
@@ -62,15 +84,15 @@ func outside(pages []*page, o options, folds int) map[*page][]float32 {
 	answers := make(map[*page][]float32)
 	for k := range folds {
 		train, test := split(pages, k, folds)
-		f := forest.Train(sample(train, blocks.Features, func(p *page) []uint8 { return p.rows }), o.first())
+		both := firstForests(train, o)
 		for _, p := range test {
-			answers[p] = probabilities(f, p.rows, blocks.Features, len(p.want))
+			answers[p] = firstOf(both, p)
 		}
 		if o.folds > 0 && k == 0 {
 			seen, n := 0.0, 0.0
 			for _, p := range train {
 				if p.truth != nil && p.Dataset != "grants" {
-					seen += p.f1(blocks.Choose(probabilities(f, p.rows, blocks.Features, len(p.want)), p.view))
+					seen += p.f1(blocks.Choose(firstOf(both, p), p.view))
 					n++
 				}
 			}
@@ -100,7 +122,7 @@ func measure(pages []*page, o options) error {
 	two := make(map[*page][]float32)
 	for k := range o.folds {
 		train, test := split(pages, k, o.folds)
-		f := forest.Train(sample(train, blocks.Features2, func(p *page) []uint8 { return rows[p] }), o.second())
+		f := secondForest(train, rows, o)
 		for _, p := range test {
 			two[p] = probabilities(f, rows[p], blocks.Features2, len(p.want))
 			blocks.Mix(one[p], two[p])
@@ -124,6 +146,10 @@ func measure(pages []*page, o options) error {
 	return final(pages, one, o)
 }
 
+func secondForest(pages []*page, rows map[*page][]uint8, o options) *forest.Forest {
+	return forest.Train(sample(pages, blocks.Features2, func(p *page) []uint8 { return rows[p] }, func(p *page) []float32 { return p.heft }), o.second())
+}
+
 func secondRows(pages []*page, one map[*page][]float32) map[*page][]uint8 {
 	rows := make(map[*page][]uint8)
 	for _, p := range pages {
@@ -136,15 +162,20 @@ func secondRows(pages []*page, one map[*page][]float32) map[*page][]uint8 {
 // have not seen the site, since it will meet such answers.
 func final(pages []*page, one map[*page][]float32, o options) error {
 	rows := secondRows(pages, one)
-	first := forest.Train(sample(pages, blocks.Features, func(p *page) []uint8 { return p.rows }), o.first())
-	second := forest.Train(sample(pages, blocks.Features2, func(p *page) []uint8 { return rows[p] }), o.second())
+	kinds := kindForests(pages)
+	first, second := firstForests(pages, o), secondForest(pages, rows, o)
 	report("the weights on the pages they come from", pages, func(p *page) []bool {
-		odds := probabilities(first, p.rows, blocks.Features, len(p.want))
+		blocks.SetKinds(p.rows, p.kindOdds(kinds))
+		odds := firstOf(first, p)
 		both := probabilities(second, p.view.Second(p.rows, odds, nil), blocks.Features2, len(p.want))
 		blocks.Mix(odds, both)
 		return blocks.Choose(both, p.view)
 	})
-	return os.WriteFile(o.out, append(first.Bytes(), second.Bytes()...), 0o644)
+	var made []byte
+	for _, f := range append(kinds, first[0], first[1], second) {
+		made = append(made, f.Bytes()...)
+	}
+	return os.WriteFile(o.out, made, 0o644)
 }
 
 // report prints the mean page F1 by data set, type and language.
@@ -241,9 +272,8 @@ func answers(name string, pages []*page, keep func(*page) []bool) error {
 		return err
 	}
 	defer file.Close()
-	slices.SortStableFunc(pages, func(a, b *page) int { return cmp.Compare(a.ID, b.ID) })
 	enc := json.NewEncoder(file)
-	for _, p := range pages {
+	for _, p := range slices.SortedStableFunc(slices.Values(pages), func(a, b *page) int { return cmp.Compare(a.ID, b.ID) }) {
 		var text []string
 		for i, k := range keep(p) {
 			if k {
