@@ -68,6 +68,7 @@ func road(b *testing.B, database string) {
 		}
 		b.ReportMetric(float64(pages)/time.Since(began).Seconds(), "pages/s")
 		b.ReportMetric(float64((processorTime(b)-used).Microseconds())/1000/float64(pages), "cpu-ms/page")
+		b.ReportMetric(peakMemory(b), "MB-peak")
 	}
 }
 
@@ -231,4 +232,14 @@ func processorTime(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// peakMemory is the most memory that this process has held so far, the web's part included, in megabytes.
+func peakMemory(b *testing.B) float64 {
+	b.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return float64(u.Maxrss) / 1024
 }

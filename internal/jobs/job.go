@@ -165,8 +165,9 @@ type Fate uint8
 
 // The fates.
 const (
-	Again Fate = iota // it waits again
-	Ended             // it has its result, or needs none
+	Again  Fate = iota // it waits again
+	Ended              // it has its result, or needs none
+	GoesOn             // it has found so much that a part is queued before it ends
 )
 
 // Finish is an item that was read, or was not, with everything that is to be written of it in one

@@ -3,6 +3,7 @@ package jobs
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -157,5 +158,38 @@ func TestHostileSitemapsEnd(t *testing.T) {
 func TestTheSameOperationMakesTheSameJob(t *testing.T) {
 	if NewJobID("op_abc") != "job_abc" {
 		t.Error(NewJobID("op_abc"))
+	}
+}
+
+// oneJob is a store with one job.
+type oneJob struct {
+	Store
+	work  Work
+	asked int
+}
+
+func (s *oneJob) Work(context.Context, string) (Work, error) {
+	s.asked++
+	return s.work, nil
+}
+
+// The start page of a crawl leads elsewhere, and another replica has read it: its pages are read with the
+// host that it led to. From then on the job is as it is.
+func TestAReplicaSeesTheHostThatAnotherOnesStartPageLedTo(t *testing.T) {
+	s := &oneJob{work: Work{Job: "job_1", ScopeHost: "site.test"}}
+	var w works
+	for _, kind := range []ItemKind{Start, Seed, Sitemap} {
+		if work, err := w.get(t.Context(), s, Item{Job: "job_1", Kind: kind}); err != nil || work.ScopeHost != "site.test" {
+			t.Fatalf("%+v, %v", work, err)
+		}
+	}
+	s.work.ScopeHost = "www.site.test" // as the other replica has written it
+	for range 3 {
+		if work, err := w.get(t.Context(), s, Item{Job: "job_1", Kind: Page}); err != nil || work.ScopeHost != "www.site.test" {
+			t.Errorf("a page is read within %q, %v", work.ScopeHost, err)
+		}
+	}
+	if s.asked != 4 {
+		t.Errorf("the store was asked %d times, want 4: once for the pages", s.asked)
 	}
 }

@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/webreaderapi/webreader/billing"
+	"github.com/webreaderapi/webreader/internal/jobs"
+	"github.com/webreaderapi/webreader/reader"
 	"github.com/webreaderapi/webreader/reader/gate"
 )
 
@@ -96,6 +99,36 @@ func BenchmarkAuthenticate(b *testing.B) {
 			if _, err := s.Authenticate(b.Context(), secret.Reveal()); err != nil {
 				b.Fatal(err)
 			}
+		}
+	})
+}
+
+// BenchmarkQueue finds a million URLs, as many at a time as a large sitemap lists: the process must stay under
+// 200 MB.
+func BenchmarkQueue(b *testing.B) {
+	benchOnEach(b, func(b *testing.B, s *Store) {
+		account, key, secret := customer(b, s, "Anna")
+		for b.Loop() {
+			var files []jobs.Found
+			for n := range 20 {
+				files = append(files, page(fmt.Sprintf("site%d.example", n), "/sitemap.xml"))
+			}
+			spec := newJob(account, key, secret, files...)
+			spec.MaxQueued = jobs.NoLimit
+			must[jobs.Job](b)(s.CreateJob(b.Context(), spec))
+			for _, i := range claimAll(b, s, jobs.Pace{}) {
+				f := jobs.Finish{Item: i, Fate: jobs.Ended, Counter: string(reader.Failed), Requests: 1}
+				for n := range 50_000 {
+					f.Found = append(f.Found, page(i.Host, fmt.Sprintf("/%d", n)))
+				}
+				noError(b, s.FinishItem(b.Context(), f))
+			}
+			if n := number(b, s, "SELECT COUNT(*) FROM frontier WHERE state = 0"); n != 1_000_000 {
+				b.Errorf("%d URLs wait, want a million", n)
+			}
+			var u syscall.Rusage
+			noError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+			b.ReportMetric(float64(u.Maxrss)/1024, "MB-peak")
 		}
 	})
 }

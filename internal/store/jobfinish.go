@@ -45,11 +45,22 @@ type jobDelta struct {
 // FinishItem writes what became of an item, together with others that ended at the same time. See
 // jobs.Store.
 func (s *Store) FinishItem(ctx context.Context, f jobs.Finish) error {
+	for len(f.Found) > mostFound {
+		part := jobs.Finish{Item: f.Item, Fate: jobs.GoesOn, Found: f.Found[:mostFound]}
+		part.Item.Turn = nil
+		if err := s.finishes.do(ctx, &part); err != nil {
+			return fmt.Errorf("queue a part of what a URL found: %w", err)
+		}
+		f.Found = f.Found[mostFound:]
+	}
 	if err := s.finishes.do(ctx, &f); err != nil {
 		return fmt.Errorf("finish a URL: %w", err)
 	}
 	return nil
 }
+
+// mostFound is how many URLs of one sitemap or page a transaction queues: others wait for its locks.
+const mostFound = 5000
 
 // flushFinishes writes a batch in one transaction. It locks hosts first, then jobs, then usage.
 func (s *Store) flushFinishes(ctx context.Context, items []*jobs.Finish) error {
@@ -476,7 +487,7 @@ func (s *Store) endItems(ctx context.Context, tx *sql.Tx, f *finishing) error {
 	}
 	var fates []fate
 	for _, item := range f.items {
-		if !f.mine[item] {
+		if !f.mine[item] || item.Fate == jobs.GoesOn {
 			continue
 		}
 		j := f.rows[item.Item.Job]
@@ -529,7 +540,7 @@ func (s *Store) markServed(ctx context.Context, tx *sql.Tx, f *finishing) error 
 	rows := map[jobHost]served{}
 	var order []jobHost
 	for _, item := range f.items {
-		if !f.mine[item] {
+		if !f.mine[item] || item.Fate == jobs.GoesOn {
 			continue
 		}
 		key := jobHost{item.Item.Job, item.Item.Pace}
