@@ -67,10 +67,13 @@ func (c watchCmd) Run(a *app) error {
 
 // faulty tells all faults of a file, one a line.
 func (c watchCmd) faulty(a *app, f *fault.Error) error {
+	if len(f.Fields) < 2 {
+		return usage("--file: %s", f.Detail)
+	}
 	for _, field := range f.Fields {
 		_, _ = fmt.Fprintf(a.Err, "webreader: %s: %s: %s\n", c.File, field.Name, field.Detail)
 	}
-	return usage("--file: %s", f.Detail)
+	return usage("--file: The sites cannot be watched: %d faults.", len(f.Fields))
 }
 
 func (c watchCmd) open(ctx context.Context) (*store.Store, error) {

@@ -66,9 +66,14 @@ func naming(b, before *extract.Block) *extract.Block {
 }
 
 func (v *visit) sentences(b *extract.Block, kept int) {
-	for _, text := range sentences(b.Text) {
-		if plain := letters(lasting(text)); plain != "" && !volatile(text) {
-			v.add(plain, kept, text, b)
+	for _, side := range sides(b.Text) {
+		if volatile(side) {
+			continue
+		}
+		for _, text := range sentences(side) {
+			if plain := letters(lasting(text)); plain != "" && !volatile(text) {
+				v.add(plain, kept, text, b)
+			}
 		}
 	}
 }
@@ -82,9 +87,11 @@ func (v *visit) add(plain string, block int, text string, owner *extract.Block) 
 }
 
 func (v *visit) other(b *extract.Block) {
-	for _, text := range sentences(b.Text) {
-		if plain := letters(lasting(text)); plain != "" && len(v.others) < mostOthers {
-			v.others = append(v.others, uint32(v.keyed.print(plain)&otherMask))
+	for _, side := range sides(b.Text) {
+		for _, text := range sentences(side) {
+			if plain := letters(lasting(text)); plain != "" && len(v.others) < mostOthers {
+				v.others = append(v.others, uint32(v.keyed.print(plain)&otherMask))
+			}
 		}
 	}
 }
