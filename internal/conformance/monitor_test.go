@@ -153,7 +153,7 @@ func siteOf(start string) watch.Site { return watch.Site{StartURLs: []string{sta
 // nothing to do, and goes on bit by bit while sites wait for their turns.
 func (m *monitor) runUntil(end time.Time) {
 	m.t.Helper()
-	ctx, stop := context.WithTimeout(m.t.Context(), 10*time.Minute)
+	ctx, stop := context.WithTimeout(m.t.Context(), 30*time.Minute)
 	defer stop()
 	for idle := 0; m.clock.Now().Before(end); {
 		if err := m.runner.Step(ctx); err != nil {
@@ -202,14 +202,14 @@ func (m *monitor) tick() {
 func (m *monitor) settle() {
 	state := func() [3]int { return [3]int{m.Conns(), int(m.turns.out.Load()), m.runner.Busy()} }
 	still, last := 0, state()
-	for still < 300 && m.runner.Busy() > 0 {
+	for still < 60 && m.runner.Busy() > 0 {
 		<-time.After(2 * time.Millisecond)
 		now := state()
 		switch {
 		case now != last || now[1] > 0:
 			still = 0
 		case origintest.Idle():
-			still += 100
+			still += 20
 		default:
 			still++
 		}
