@@ -142,22 +142,26 @@ func (h *harvest) read(data string) {
 			}
 			top--
 		case string:
-			switch {
-			case dull >= 0:
-			case own >= 0:
-				if textKey(key) {
-					h.items[len(h.items)-1].add(v)
-				}
-			case bodyKey(key):
-				made := item{group: group(levels)}
-				made.add(v)
-				h.items = append(h.items, made)
+			if dull < 0 {
+				h.take(key, v, own >= 0, levels)
 			}
 		}
 		if top < 0 {
 			return
 		}
 		levels[top].want = !levels[top].list
+	}
+}
+
+// take looks at a text that stands under a key: a part of the open item, or an item of its own.
+func (h *harvest) take(key, text string, open bool, levels []level) {
+	switch {
+	case open && textKey(key):
+		h.items[len(h.items)-1].add(text)
+	case !open && bodyKey(key):
+		made := item{group: group(levels)}
+		made.add(text)
+		h.items = append(h.items, made)
 	}
 }
 
