@@ -82,9 +82,11 @@ func TestBadReceivers(t *testing.T) {
 		problem string // a part of it
 		status  int
 	}{
-		"good":     {answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, state: "delivered", status: 204},
-		"failing":  {answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, state: "waiting", problem: "answered 500", status: 500},
-		"redirect": {answer: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect) }, state: "waiting", problem: "redirect", status: 307},
+		"good":    {answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, state: "delivered", status: 204},
+		"failing": {answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, state: "waiting", problem: "answered 500", status: 500},
+		"redirect": {answer: func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+		}, state: "waiting", problem: "redirect", status: 307},
 		"slow": {answer: func(_ http.ResponseWriter, r *http.Request) {
 			select {
 			case <-stop:
