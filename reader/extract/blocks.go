@@ -39,6 +39,7 @@ func TextBlocks(t *dom.Tree, c Content) []Block {
 	}
 	w.flush()
 	w.widen()
+	w.demote()
 	return w.blocks
 }
 
@@ -65,6 +66,7 @@ type open struct {
 	end       dom.ID // the first node behind it
 	furniture furniture
 	inLink    bool // it was opened inside a link
+	promoted  bool // it is, or lies in, a box whose text takes turns
 }
 
 type heading struct {
@@ -99,7 +101,7 @@ func (w *blockWalk) enter(n dom.ID) bool {
 		w.text.WriteByte(' ')
 	case !inlineTag(tag):
 		w.flush()
-		w.open = append(w.open, open{n, w.t.After(n, dom.Root), max(w.around().furniture, w.furniture(n)), w.link != 0})
+		w.open = append(w.open, open{n, w.t.After(n, dom.Root), max(w.around().furniture, w.furniture(n)), w.link != 0, w.around().promoted || w.promotes(n)})
 		if headingLevel(tag) > 0 {
 			w.head = n
 		}
@@ -213,17 +215,18 @@ func (w *blockWalk) flush() {
 	if text == "" && len(files) == 0 {
 		return
 	}
-	if head != 0 && kept {
+	at := w.around()
+	entitling := head != 0 && !at.promoted
+	if entitling && kept {
 		w.heads = above(w.heads, headingLevel(w.t.Tag(head)))
 		w.heads = append(w.heads, heading{headingLevel(w.t.Tag(head)), cut(text, 120)})
 	}
 	b := Block{Text: text, Files: files, Kept: kept}
 	if kept {
-		b.Heading = w.path(head != 0)
+		b.Heading = w.path(entitling)
 	}
 	w.blocks = append(w.blocks, b)
-	at := w.around()
-	w.places = append(w.places, place{at.id, at.furniture, linked*2 > len(text), w.offers})
+	w.places = append(w.places, place{at.id, at.furniture, linked*2 > len(text), w.offers, at.promoted})
 }
 
 func (w *blockWalk) path(isHeading bool) []string {

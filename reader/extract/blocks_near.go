@@ -14,6 +14,7 @@ type place struct {
 	furniture furniture
 	link      bool // most of its text is links
 	offered   bool // it lies inside a link to a document
+	promoted  bool // it lies in a box whose text takes turns
 }
 
 // furniture says how surely an element, or one around it, is none of the content, by tag and role.
