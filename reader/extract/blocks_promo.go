@@ -19,8 +19,8 @@ const (
 // a word of pickWords it may as well hold the only mention of a new call: a number in it is heeded.
 var (
 	promoWords = wordSet("promo promos promotie promotion banner banners ad ads advert advertisement advertentie reclame hirdetes hirdetés reklam reklám sponsor sponsored " +
-		"campagne campaign kampany kampány carousel carrousel karusszel slider slideshow swiper slick rotator testimonial testimonials")
-	pickWords = wordSet("uitgelicht featured kiemelt ajanlott ajánlott ajanlo ajánló aanbevolen recommended spotlight teaser tip tips tipp related gerelateerd kapcsolodo kapcsolódó")
+		"campagne campaign kampany kampány carousel carrousel karusszel slider slideshow swiper slick splide glide flickity rotator testimonial testimonials")
+	pickWords = wordSet("uitgelicht featured kiemelt ajanlott ajánlott ajanlo ajánló aanbevolen recommended spotlight cta teaser tip tips tipp related gerelateerd kapcsolodo kapcsolódó")
 	// calmWords are of boxes that speak of the page itself.
 	calmWords = wordSet("alert notice melding message status warning waarschuwing info hero header intro lead title page figyelmeztetes ertesites felhivas")
 )
@@ -49,7 +49,7 @@ func (w *blockWalk) promotes(n dom.ID) bool {
 	}
 	beside := w.t.Tag(n) == atom.Aside || strings.EqualFold(w.t.Attr(n, "role"), "complementary")
 	promo, pick := false, false
-	for _, word := range strings.FieldsFunc(strings.ToLower(w.t.Attr(n, "class")+" "+w.t.Attr(n, "id")), notLetter) {
+	for _, word := range namesOf(w.t.Attr(n, "class") + " " + w.t.Attr(n, "id") + " " + w.t.Attr(n, "aria-roledescription")) {
 		if calmWords[word] {
 			return false
 		}
@@ -71,7 +71,19 @@ func (w *blockWalk) promotes(n dom.ID) bool {
 	return promo || pick || links || pickWords[first]
 }
 
-func notLetter(r rune) bool { return !unicode.IsLetter(r) }
+// namesOf are the words in names such as promo-box, promo__box and promoBox, in lower case.
+func namesOf(names string) []string {
+	var b strings.Builder
+	last := ' '
+	for _, r := range names {
+		if unicode.IsUpper(r) && unicode.IsLower(last) {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(unicode.ToLower(r))
+		last = r
+	}
+	return strings.FieldsFunc(b.String(), func(r rune) bool { return !unicode.IsLetter(r) })
+}
 
 // alike is true for an element beside one of the same class.
 func (w *blockWalk) alike(n dom.ID) bool {

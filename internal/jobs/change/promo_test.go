@@ -39,6 +39,8 @@ func TestABoxWhosePromotionsTakeTurnsIsNoChange(t *testing.T) {
 		`<div class="c-promo"><h3>TITLE</h3><p>TEXT</p></div>`,
 		`<section class="block block-banner"><p><a href="/x">TITLE</a></p><p>TEXT</p></section>`,
 		`<div id="banner"><p>TITLE. TEXT</p></div>`,
+		`<div id="promoBlock"><p>TITLE. TEXT</p></div>`,
+		`<div aria-roledescription="carousel"><div><p>TITLE. TEXT</p></div></div>`,
 		`<div class="carousel"><div class="item active"><h3>TITLE</h3><p>TEXT</p></div></div>`,
 		`<div class="uitgelicht"><h2>Uitgelicht</h2><p><a href="/x">TITLE</a></p><p>TEXT</p></div>`,
 		`<div class="ajanlott-tartalom"><h3>TITLE</h3><p>TEXT</p></div>`,
