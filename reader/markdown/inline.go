@@ -64,6 +64,7 @@ func (w *writer) sync(next rune) {
 	gap := len(w.buf) > 0 && (w.space || w.breaks > 0)
 	same := 0
 	for same < len(w.open) && same < len(w.wants) && w.open[same].goesOn(w.wants[same], gap) {
+		w.open[same].turn = w.wants[same].turn // it is this element's now, also behind a gap
 		same++
 	}
 	if same < len(w.open) {
@@ -194,8 +195,8 @@ func (w *writer) canOpen(i int, next rune) bool {
 	if k != markStrike && !blankRune(prev) && w.starOpen() {
 		return false // inside of another and not behind a blank: it could as well close that
 	}
-	if n := len(w.open); w.literal == 0 && len(w.buf) > 0 && w.buf[len(w.buf)-1] == closing[k][0] && (n == 0 || w.open[n-1].wide == 0 || w.open[n-1].pos+w.open[n-1].wide != len(w.buf)) {
-		return false // it would melt into the marks just closed
+	if w.literal == 0 && prev == rune(closing[k][0]) {
+		return false // it would melt into the marks just closed, be it when those between are taken back
 	}
 	return !punctuation(follow) || blankRune(prev) || surePunctuation(prev)
 }

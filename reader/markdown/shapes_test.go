@@ -49,6 +49,8 @@ func TestShapes(t *testing.T) {
 		"links touch":     {`<p><a href="/a">A</a><a href="/b">B</a></p>`, "[A](https://example.com/a) [B](https://example.com/b)"},
 		"bold blanks":     {`<p>x<b> bold </b>y</p>`, "x **bold** y"},
 		"bold twice":      {`<p><b>a</b><b>b</b></p>`, "**ab**"},
+		"bold in nothing": {`<p><b>a</b><s><b>b</b></s>c</p>`, "**a**~~b~~c"},
+		"bold goes on":    {`<p><b>a</b><b><a href="https://x.example/"><code>b </code>c</a></b></p>`, "**a[`b` c](https://x.example/)**"},
 		"code side by":    {`<p><code>a</code><code>b</code></p>`, "`ab`"},
 		"nested details":  {`<details><summary>A</summary><details><summary>B</summary><p>C</p></details></details>`, "**A**\n\n**B**\n\nC"},
 		"callout":         {`<div class="admonition note"><p class="admonition-title">Note</p><p>Body</p></div>`, "> **Note**\n>\n> Body"},
