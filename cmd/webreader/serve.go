@@ -283,6 +283,7 @@ func (s *service) run(ctx context.Context) error {
 		}
 	}()
 	releaseStart()
+	go s.settle(working)
 	s.log.Info("serving", "address", s.public.Addr().String(), "admin", s.admin.Addr().String())
 	var err error
 	select {
@@ -304,6 +305,18 @@ func (s *service) run(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// startTime is how long the workers' own start takes at most.
+const startTime = 5 * time.Second
+
+// settle gives back what the workers' start needed.
+func (s *service) settle(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(startTime):
+		releaseStart()
+	}
 }
 
 func (s *service) close() {
