@@ -167,11 +167,14 @@ func (r *Reader) make(ctx context.Context, req Request, page gate.Page, verdict 
 	return d, nil
 }
 
-// turn waits until the page may be worked on.
+// turn waits until the page may be worked on. A place is taken only where it answers nil.
 func (r *Reader) turn(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	select {
 	case r.slots <- struct{}{}:
-		return ctx.Err()
+		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
