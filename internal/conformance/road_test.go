@@ -205,12 +205,15 @@ func roadRun(b testing.TB, runner *jobs.Runner, desk *jobs.Desk, made []jobs.Job
 	var running sync.WaitGroup
 	running.Go(func() { runner.Run(ctx, ctx) })
 	for _, j := range made {
-		for !j.Over() {
-			<-time.After(20 * time.Millisecond)
+		for {
 			var err error
 			if j, err = desk.Job(b.Context(), j.Account, j.ID); err != nil {
 				b.Fatal(err)
 			}
+			if j.Over() {
+				break
+			}
+			<-time.After(20 * time.Millisecond)
 		}
 		delivered += j.Counts.Delivered
 	}
