@@ -82,7 +82,8 @@ var sources = sync.Pool{New: func() any { return new([]byte) }}
 // free gives the page for the parser back; nothing points into it.
 func (s *scan) free() {
 	if s.out != nil && cap(s.out) <= largeSource {
-		sources.Put(&s.out)
+		out := s.out // a pointer into s would keep the page with it
+		sources.Put(&out)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/net/html/atom"
 
@@ -219,17 +220,22 @@ func (i *item) add(s string) {
 		return
 	}
 	i.words += words
-	if n := len(i.parts) - 1; n >= 0 && i.open && !marked(s) && !marked(i.parts[n]) && !ended(i.parts[n]) {
+	if n := len(i.parts) - 1; n >= 0 && i.open && len(i.parts[n]) < longPart && !marked(s) && !marked(i.parts[n]) && !ended(i.parts[n]) {
 		i.parts[n] += s
 		return
 	}
 	i.parts, i.open = append(i.parts, s), true
 }
 
+// longPart is the length of a paragraph to which nothing more is joined: each piece is looked at with what
+// it would be joined to.
+const longPart = 2 << 10
+
 // ended says that a text ends as a paragraph does.
 func ended(s string) bool {
 	s = strings.TrimRight(s, "\n")
-	return s == "" || strings.ContainsAny(s[len(s)-1:], ".!?:…\"")
+	last, _ := utf8.DecodeLastRuneInString(s)
+	return s == "" || strings.ContainsRune(".!?:…\"", last)
 }
 
 // marked says that a text is HTML.

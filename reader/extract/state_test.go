@@ -106,3 +106,19 @@ func TestFullContentHasShadowRootsAndWhatIsForReadersWithoutScripts(t *testing.T
 		}
 	}
 }
+
+func TestPiecesAreJoinedUpToAParagraph(t *testing.T) {
+	var i item
+	i.open = true
+	for range 10_000 {
+		i.add("aa")
+	}
+	if len(i.parts) != 10 {
+		t.Fatalf("%d parts", len(i.parts))
+	}
+	for _, p := range i.parts {
+		if len(p) > longPart {
+			t.Errorf("a part of %d bytes", len(p))
+		}
+	}
+}
