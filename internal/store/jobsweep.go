@@ -26,7 +26,7 @@ func (s *Store) JobsToSweep(ctx context.Context) (bool, error) {
 	}
 	var some bool
 	err := s.ro.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM jobs WHERE status = 'running') OR EXISTS (SELECT 1 FROM jobs WHERE status <> 'running' AND swept = 0)
-		OR EXISTS (SELECT 1 FROM jobs WHERE undelivered > 0 AND expires_at <= `+s.nowSQL()+`)`).Scan(&some)
+		OR EXISTS (`+s.expired()+`)`).Scan(&some)
 	return some, err
 }
 
@@ -196,8 +196,7 @@ func (s *Store) lockHosts(ctx context.Context, tx *sql.Tx, keys []string) error 
 // expireResults erases what nobody collected in time, and what nobody can open any more.
 func (s *Store) expireResults(ctx context.Context) error {
 	var ids []string
-	err := query(ctx, s.ro, "SELECT j.id FROM jobs j LEFT JOIN api_keys k ON k.id = j.api_key WHERE j.undelivered > 0 AND (j.expires_at <= "+s.nowSQL()+
-		" OR k.ends_at <= "+s.nowSQL()+") LIMIT 200", nil, func(row *sql.Rows) error {
+	err := query(ctx, s.ro, s.expired()+" LIMIT 200", nil, func(row *sql.Rows) error {
 		var id string
 		err := row.Scan(&id)
 		ids = append(ids, id)
@@ -210,6 +209,11 @@ func (s *Store) expireResults(ctx context.Context) error {
 		err = errors.Join(err, s.cleanFiles(ctx))
 	}
 	return err
+}
+
+// expired selects the jobs whose results nobody is to have any more: their time is over, or their key's.
+func (s *Store) expired() string {
+	return "SELECT j.id FROM jobs j LEFT JOIN api_keys k ON k.id = j.api_key WHERE j.undelivered > 0 AND (j.expires_at <= " + s.nowSQL() + " OR k.ends_at <= " + s.nowSQL() + ")"
 }
 
 // forgetJobs deletes what is left of jobs long after their end.
