@@ -103,9 +103,7 @@ func (s *Store) flushLedger(ctx context.Context, items []*ledgerItem) error {
 			endings = append(endings, item.ending)
 		}
 	}
-	if err := s.statistics.keep(ctx, s); err != nil {
-		return err
-	}
+	s.statistics.keep(ctx, s)
 	return s.tx(ctx, func(tx *sql.Tx) error {
 		now, err := s.now(ctx, tx)
 		if err != nil {

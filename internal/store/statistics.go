@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"strings"
 	"sync/atomic"
 )
@@ -18,12 +17,13 @@ const outgrown = `SELECT c.oid::regclass::text FROM pg_class c WHERE c.relkind =
 	AND c.oid IN ('hosts'::regclass, 'frontier'::regclass, 'job_hosts'::regclass, 'jobs'::regclass, 'holds'::regclass, 'reads'::regclass, 'debits'::regclass)
 	AND pg_relation_size(c.oid) / 8192 > 4 * GREATEST(c.relpages, CASE WHEN c.reltuples < 0 THEN 2 ELSE 10 END)`
 
-// keep looks whether there is such a table, once a second.
-func (k *statistics) keep(ctx context.Context, s *Store) error {
+// keep looks whether there is such a table, once a second. What goes wrong is left: it costs speed alone, and
+// the statement that the caller came for will tell of it if it lasts.
+func (k *statistics) keep(ctx context.Context, s *Store) {
 	now := s.clock.Now().UnixMilli()
 	asked := k.asked.Load()
 	if !s.postgres || now-asked < 1000 || !k.asked.CompareAndSwap(asked, now) {
-		return nil
+		return
 	}
 	var tables []string
 	err := query(ctx, s.db, outgrown, nil, func(row *sql.Rows) error {
@@ -33,10 +33,6 @@ func (k *statistics) keep(ctx context.Context, s *Store) error {
 		return err
 	})
 	if err == nil && len(tables) > 0 {
-		_, err = s.db.ExecContext(ctx, "ANALYZE (SKIP_LOCKED) "+strings.Join(tables, ", "))
+		_, _ = s.db.ExecContext(ctx, "ANALYZE (SKIP_LOCKED) "+strings.Join(tables, ", ")) // see above
 	}
-	if err != nil {
-		return fmt.Errorf("look at tables that have grown: %w", err)
-	}
-	return nil
 }
