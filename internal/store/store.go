@@ -225,19 +225,12 @@ func exists(rawURL string) error {
 	return nil
 }
 
-// postgresPlans keeps PostgreSQL from plans that read whole tables. Statements here find some hundred rows by
-// an index, whatever the tables' size; what is reckoned for a disk that has to seek says otherwise.
-const postgresPlans = "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off"
-
 func connectPostgres(rawURL string) (*Store, error) {
 	config, err := pgx.ParseConfig(rawURL)
 	if err != nil {
 		return nil, fmt.Errorf("%s (%w)", badURL, hidePassword(err, rawURL))
 	}
-	db := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(func(ctx context.Context, c *pgx.Conn) error {
-		_, err := c.Exec(ctx, postgresPlans)
-		return err
-	}))
+	db := stdlib.OpenDB(*config)
 	db.SetMaxOpenConns(16)
 	db.SetMaxIdleConns(16)
 	db.SetConnMaxIdleTime(5 * time.Minute)
