@@ -18,6 +18,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/webreaderapi/webreader/billing"
+	"github.com/webreaderapi/webreader/internal/fault"
 	"github.com/webreaderapi/webreader/internal/jobs"
 	"github.com/webreaderapi/webreader/internal/telemetry"
 	"github.com/webreaderapi/webreader/openapi"
@@ -294,7 +295,7 @@ func (s *Server) survive(next echo.HandlerFunc) echo.HandlerFunc {
 			if thrown == http.ErrAbortHandler { //nolint:errorlint // net/http throws this very value
 				panic(thrown)
 			}
-			err = errors.New("panic at " + whereFrom())
+			err = errors.New("panic at " + fault.PanicPlace())
 			if c.Response().Committed {
 				s.log.Error("panic after the answer began", "request_id", requestID(c), "error", err.Error())
 				panic(http.ErrAbortHandler)

@@ -18,6 +18,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/webreaderapi/webreader/billing"
+	"github.com/webreaderapi/webreader/internal/fault"
 )
 
 // What is short and has no host is River's: a delivery, a payment event, a chore. A job of River's is
@@ -39,7 +40,7 @@ const (
 	jobTime      = 30 * time.Second       // longer than a delivery may take
 	paymentTime  = 2 * time.Minute        // longer than the payment service may take for all an event asks
 	choreTime    = 10 * time.Minute
-	rescueAfter  = 45 * time.Second // a job whose worker died is another's after it; longer than jobTime
+	rescueAfter  = 45 * time.Second // a job whose worker died is another's after it, and after its own time where that is longer
 	jobsKept     = time.Minute      // when they are done
 	discardsKept = 24 * time.Hour   // when they were given up
 	drainTime    = 22 * time.Second // for what is under way when the process is to stop
@@ -270,7 +271,7 @@ var errLogged = errors.New("it failed; see the log")
 func (w *worker[T]) Work(ctx context.Context, job *river.Job[T]) (err error) {
 	defer func() {
 		if said := recover(); said != nil {
-			w.log.Error("a job panicked; it is tried again", "job", job.ID, "kind", job.Kind)
+			w.log.Error("a job panicked; it is tried again", "job", job.ID, "kind", job.Kind, "error", "panic at "+fault.PanicPlace())
 			err = errLogged
 		}
 	}()

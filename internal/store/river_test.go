@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -146,7 +147,9 @@ func TestRiverKeepsIdsOnly(t *testing.T) {
 		told(t, s, account.ID)
 		noError(t, s.TakeEvent(t.Context(), billing.PaymentEvent{ID: "evt_1", Kind: "invoice.paid", Customer: "canary"}))
 		asked := 0
-		working(t, s, Workers{
+		var log bytes.Buffer
+		stop := working(t, s, Workers{
+			Log: slog.New(slog.NewTextHandler(&log, nil)),
 			Sender: &receiver{answer: func(_ context.Context, n int) webhook.Result {
 				if n == 1 {
 					panic("canary")
@@ -169,6 +172,12 @@ func TestRiverKeepsIdsOnly(t *testing.T) {
 		})
 		if text := rows(); strings.Contains(text, "canary") || strings.Contains(text, "hook.example") || !strings.Contains(text, errLogged.Error()) || !strings.Contains(text, "evt_1") {
 			t.Errorf("River keeps\n%s", text)
+		}
+		stop()
+		_, panicked, _ := strings.Cut(log.String(), "a job panicked")
+		panicked, _, _ = strings.Cut(panicked, "\n")
+		if !strings.Contains(panicked, "panic at store.TestRiverKeepsIdsOnly") || strings.Contains(panicked, "canary") {
+			t.Errorf("the log says of the panic: %s", panicked)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package handlers
+package fault
 
 import (
 	"fmt"
@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// whereFrom lists the functions below a panic, innermost first: places in our code, never values.
-func whereFrom() string {
+// PanicPlace lists the functions below a panic, innermost first: places in our code, never values, for a panic's
+// own text may hold anything. It is to be called in the deferred function that recovered it.
+func PanicPlace() string {
 	callers := make([]uintptr, 40)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers)])
 	var places []string
