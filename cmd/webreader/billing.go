@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -58,13 +57,12 @@ type payments struct {
 	teller      teller
 	problems    prometheus.Counter
 	differences prometheus.Gauge
-	compared    atomic.Int64 // when this process compared the books last, in seconds
 }
 
 func newPayments(setting func(string) string, s *store.Store, log *slog.Logger, metrics *telemetry.Metrics, publicURL string) (*payments, error) {
 	p := &payments{log: log, store: s,
 		problems:    prometheus.NewCounter(prometheus.CounterOpts{Name: "webreader_billing_problems_total", Help: "Reports and events that an operator must look at."}),
-		differences: prometheus.NewGauge(prometheus.GaugeOpts{Name: "webreader_billing_differences", Help: "Customers' months in which ledger and payment service differ, at the last hourly comparison, by the process that made it."})}
+		differences: prometheus.NewGauge(prometheus.GaugeOpts{Name: "webreader_billing_differences", Help: "Customers' months in which ledger and payment service differ, when this process compared them last."})}
 	metrics.Registry().MustRegister(p.problems, p.differences)
 	var err error
 	if p.teller, err = newTeller(setting); err != nil {
@@ -117,7 +115,7 @@ func (p *payments) chores() []store.Chore {
 	if p.desk != nil {
 		chores = append(chores,
 			store.Chore{Name: "reports", Every: 15 * time.Second, Paying: true, Do: p.report},
-			store.Chore{Name: "books", Every: time.Hour, Paying: true, Needed: p.outdated, Do: p.compare})
+			store.Chore{Name: "books", Every: time.Hour, Paying: true, Do: p.compare})
 	}
 	return chores
 }
@@ -135,14 +133,6 @@ func (p *payments) report(ctx context.Context) error {
 	}
 }
 
-// outdated takes back what this process found when it compared the books long ago: another has done so since.
-func (p *payments) outdated(context.Context) (needed bool, err error) {
-	if time.Since(time.Unix(p.compared.Load(), 0)) > time.Hour {
-		p.differences.Set(0)
-	}
-	return true, nil
-}
-
 // compare looks whether ledger and payment service agree, and says so loudly when they do not.
 func (p *payments) compare(ctx context.Context) error {
 	now := time.Now()
@@ -150,7 +140,6 @@ func (p *payments) compare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.compared.Store(now.Unix())
 	p.differences.Set(float64(len(r.Differences)))
 	for _, d := range r.Differences {
 		p.log.Error("ledger and payment service differ; see webreader billing reconcile", "difference", d.String())
