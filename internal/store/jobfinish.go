@@ -296,8 +296,8 @@ func keepAlias(ctx context.Context, tx *sql.Tx, now int64, item *jobs.Finish, pl
 	return err
 }
 
-// bringBack lets pages wait again that were given up for an address which they call their own and which gave
-// nothing.
+// bringBack lets a page wait again that was given up for an address which it calls its own and which gave
+// nothing. Of several that call the same address theirs, the first comes back: they say they are one page.
 func (s *Store) bringBack(ctx context.Context, tx *sql.Tx, f *finishing) error {
 	for _, item := range f.items {
 		if !f.mine[item] || item.Form == (jobs.Form{}) || item.Fate != jobs.Ended || isPage(item) || item.Counter == jobs.Duplicate {
