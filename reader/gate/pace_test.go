@@ -448,16 +448,22 @@ func TestATurnIsGivenBackBeforeWaitingForAnotherReadersRobots(t *testing.T) {
 	}
 	// One reader leads the request for robots.txt and waits for the turn that the other one holds.
 	got := make(chan error, 2)
-	go func() { _, _, err := w.Get(t.Context(), w.ask(t, "http://a.test/x")); got <- err }()
+	get := func(a gate.Ask) {
+		_, _, err := w.Get(t.Context(), a)
+		got <- err
+	}
+	var both sync.WaitGroup
+	both.Go(func() { get(w.ask(t, "http://a.test/x")) })
 	w.clock.AwaitTimers(t, 1)
+	both.Go(func() {
+		a := w.ask(t, "http://a.test/x")
+		a.Turn = hold
+		get(a)
+	})
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		a := w.ask(t, "http://a.test/x")
-		a.Turn = hold
-		_, _, err := w.Get(t.Context(), a)
-		got <- err
-		got <- <-got
+		both.Wait()
 	}()
 	before := w.clock.Now()
 	w.clock.Run(t, w.web, 0, done)
