@@ -65,6 +65,7 @@ type Key struct {
 	LastUsed  time.Time // to the hour; zero when never
 	EndsAt    time.Time // zero when open-ended
 	RevokedAt time.Time
+	Sealed    int // results and changes not yet collected, which only this key opens
 }
 
 // ActiveAt is true while the key opens the door.
@@ -82,12 +83,6 @@ type Change struct {
 // SecretGrace is how long a replaced webhook secret signs beside the new one: the receiver has this time to
 // change over.
 const SecretGrace = 24 * time.Hour
-
-// Revoked says what revoking a key did.
-type Revoked struct {
-	Key    Key
-	Sealed int // job results that were sealed to it, which nobody can read any more and which are erased
-}
 
 // Accounts keeps accounts and their API keys. Faults: Unauthorized, AccountSuspended, NotFound,
 // InvalidRequest (with the field).
@@ -117,6 +112,7 @@ type Accounts interface {
 	ListKeys(ctx context.Context, account string) ([]Key, error)
 	// RotateKey makes a key with the old one's name; the old one ends at the time given.
 	RotateKey(ctx context.Context, account, key string, oldEnds time.Time) (Key, Secret, error)
-	// RevokeKey ends a key at once. InvalidRequest for the account's last active key, unless forced.
-	RevokeKey(ctx context.Context, account, key string, force bool) (Revoked, error)
+	// RevokeKey ends a key at once and erases what is sealed to it. InvalidRequest for the account's last
+	// active key, unless forced.
+	RevokeKey(ctx context.Context, account, key string, force bool) (Key, error)
 }

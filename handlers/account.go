@@ -120,9 +120,15 @@ func (a api) RotateWebhookSecret(ctx context.Context, r openapi.RotateWebhookSec
 	return newAccount(account), nil
 }
 
-// keyAnswer is a key as it is shown later.
+// keyAnswer is a key as it is shown later, with how much is lost with it.
 type keyAnswer struct {
 	openapi.Key
+}
+
+func shownKey(k billing.Key) keyAnswer {
+	answer := keyAnswer{newKey(k)}
+	answer.UndeliveredResults = &k.Sealed
+	return answer
 }
 
 func newKey(k billing.Key) openapi.Key {
@@ -148,7 +154,7 @@ func (k keyAnswer) VisitRevokeKeyResponse(w http.ResponseWriter) error {
 }
 
 type keyList struct {
-	Keys []openapi.Key `json:"keys"`
+	Keys []keyAnswer `json:"keys"`
 }
 
 // VisitListKeysResponse writes the keys.
@@ -162,9 +168,9 @@ func (a api) ListKeys(ctx context.Context, _ openapi.ListKeysRequestObject) (ope
 	if err != nil {
 		return nil, err
 	}
-	list := keyList{Keys: make([]openapi.Key, len(keys))}
+	list := keyList{Keys: make([]keyAnswer, len(keys))}
 	for i, k := range keys {
-		list.Keys[i] = newKey(k)
+		list.Keys[i] = shownKey(k)
 	}
 	return list, nil
 }
@@ -235,5 +241,5 @@ func (a api) RevokeKey(ctx context.Context, r openapi.RevokeKeyRequestObject) (o
 	if err != nil {
 		return nil, err
 	}
-	return keyAnswer{newKey(revoked.Key)}, nil
+	return shownKey(revoked), nil
 }

@@ -880,6 +880,10 @@ type Key struct {
 	LastUsedAt *time.Time `json:"last_used_at,omitempty"`
 	Name       string     `json:"name"`
 	RevokedAt  *time.Time `json:"revoked_at,omitempty"`
+
+	// UndeliveredResults Results and changes that wait to be collected and that only this key opens. Revoking the key erases
+	// them; the answer to that says how many they were.
+	UndeliveredResults *int `json:"undelivered_results,omitempty"`
 }
 
 // KeyList defines model for KeyList.
@@ -1757,7 +1761,8 @@ type ClientInterface interface {
 
 	// ListKeys The account's keys
 	//
-	// Names, dates and the last four characters. A secret is shown once, when it is made.
+	// Names, dates, the last four characters and how many results wait that only the key opens. A secret is
+	// shown once, when it is made.
 	//
 	// Corresponds with GET /keys (the `ListKeys` operationId).
 	ListKeys(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -1784,7 +1789,9 @@ type ClientInterface interface {
 
 	// RevokeKey Revoke a key
 	//
-	// The key stops at once. The last key that works is revoked only with `force=true`.
+	// The key stops at once, its running jobs end, and results that wait for it are erased, as nothing else
+	// opens them: `GET /keys` says how many there are, the answer how many they were. To collect them first,
+	// replace the key (`POST /keys` with `replaces`). The last key that works is revoked only with `force=true`.
 	//
 	// Corresponds with DELETE /keys/{id} (the `RevokeKey` operationId).
 	RevokeKey(ctx context.Context, id string, params *RevokeKeyParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2231,7 +2238,8 @@ func (c *Client) GetJobResults(ctx context.Context, id JobID, params *GetJobResu
 
 // ListKeys The account's keys
 //
-// Names, dates and the last four characters. A secret is shown once, when it is made.
+// Names, dates, the last four characters and how many results wait that only the key opens. A secret is
+// shown once, when it is made.
 //
 // Corresponds with GET /keys (the `ListKeys` operationId).
 func (c *Client) ListKeys(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -2288,7 +2296,9 @@ func (c *Client) CreateKey(ctx context.Context, params *CreateKeyParams, body Cr
 
 // RevokeKey Revoke a key
 //
-// The key stops at once. The last key that works is revoked only with `force=true`.
+// The key stops at once, its running jobs end, and results that wait for it are erased, as nothing else
+// opens them: `GET /keys` says how many there are, the answer how many they were. To collect them first,
+// replace the key (`POST /keys` with `replaces`). The last key that works is revoked only with `force=true`.
 //
 // Corresponds with DELETE /keys/{id} (the `RevokeKey` operationId).
 func (c *Client) RevokeKey(ctx context.Context, id string, params *RevokeKeyParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4597,7 +4607,8 @@ type ClientWithResponsesInterface interface {
 
 	// ListKeysWithResponse The account's keys
 	//
-	// Names, dates and the last four characters. A secret is shown once, when it is made.
+	// Names, dates, the last four characters and how many results wait that only the key opens. A secret is
+	// shown once, when it is made.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -4626,7 +4637,9 @@ type ClientWithResponsesInterface interface {
 
 	// RevokeKeyWithResponse Revoke a key
 	//
-	// The key stops at once. The last key that works is revoked only with `force=true`.
+	// The key stops at once, its running jobs end, and results that wait for it are erased, as nothing else
+	// opens them: `GET /keys` says how many there are, the answer how many they were. To collect them first,
+	// replace the key (`POST /keys` with `replaces`). The last key that works is revoked only with `force=true`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -6954,7 +6967,8 @@ func (c *ClientWithResponses) GetJobResultsWithResponse(ctx context.Context, id 
 
 // ListKeysWithResponse The account's keys
 //
-// Names, dates and the last four characters. A secret is shown once, when it is made.
+// Names, dates, the last four characters and how many results wait that only the key opens. A secret is
+// shown once, when it is made.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -7001,7 +7015,9 @@ func (c *ClientWithResponses) CreateKeyWithResponse(ctx context.Context, params 
 
 // RevokeKeyWithResponse Revoke a key
 //
-// The key stops at once. The last key that works is revoked only with `force=true`.
+// The key stops at once, its running jobs end, and results that wait for it are erased, as nothing else
+// opens them: `GET /keys` says how many there are, the answer how many they were. To collect them first,
+// replace the key (`POST /keys` with `replaces`). The last key that works is revoked only with `force=true`.
 //
 // Returns a wrapper object for the known response body format(s).
 //

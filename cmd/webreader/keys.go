@@ -117,12 +117,8 @@ func (c *keysRevokeCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		sealed, err := s.SealedTo(ctx, key.ID)
-		if err != nil {
-			return err
-		}
-		if sealed > 0 && !c.Force {
-			return fmt.Errorf("%d results wait that only this key opens; revoking it erases them: add --force to do it", sealed)
+		if key.Sealed > 0 && !c.Force {
+			return fmt.Errorf("%d results wait that only this key opens; revoking it erases them: add --force to do it", key.Sealed)
 		}
 		revoked, err := s.RevokeKey(ctx, key.Account, key.ID, c.Force)
 		if err != nil {

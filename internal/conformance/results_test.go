@@ -3,6 +3,8 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -179,13 +181,13 @@ func TestARevokedKeysResultsAreErased(t *testing.T) {
 			t.Fatal(err)
 		}
 		other := r.finish(r.batch(paths("b.test", 2)...))[0]
-		said, err := r.store.SealedTo(t.Context(), first.Key)
+		said, err := r.store.Key(t.Context(), first.Key)
 		if err != nil {
 			t.Fatal(err)
 		}
 		revoked, err := r.store.RevokeKey(t.Context(), first.Account, first.Key, false)
-		if err != nil || said != 3 || revoked.Sealed != said {
-			t.Errorf("said %d, erased %d, %v; want 3", said, revoked.Sealed, err)
+		if err != nil || said.Sealed != 3 || revoked.Sealed != 3 {
+			t.Errorf("said %d, erased %d, %v; want 3", said.Sealed, revoked.Sealed, err)
 		}
 		r.sweep()
 		if a, b, c := r.stored(done), r.stored(slow), r.stored(other); a != 0 || b != 0 || c != 2 {
@@ -196,6 +198,50 @@ func TestARevokedKeysResultsAreErased(t *testing.T) {
 		}
 		if n := len(r.collectable(other, secret)); n != 2 {
 			t.Errorf("the other key opens %d results", n)
+		}
+	})
+}
+
+// The API says how many results wait for each key, and the answer to a revocation how many went with it. Those of
+// another key stay.
+func TestARevocationSaysWhatItErases(t *testing.T) {
+	onDatabases(t, func(t *testing.T, database string) {
+		type key struct {
+			ID      string
+			Secret  string
+			Waiting *int   `json:"undelivered_results"`
+			Revoked string `json:"revoked_at"`
+		}
+		s := quickLive(t, database)
+		s.Handle("*", "/", origintest.Body("text/html", origintest.Article("A")))
+		list := func() (waiting []int) {
+			_, text := s.call("GET", "/keys", "")
+			for _, k := range decode[struct{ Keys []key }](t, text).Keys {
+				if k.Waiting == nil {
+					t.Fatalf("listed %s", text)
+				}
+				waiting = append(waiting, *k.Waiting)
+			}
+			return waiting
+		}
+		s.order("/batch", `{"urls":["http://a.test/1","http://a.test/2"]}`)
+		_, text := s.call("GET", "/keys", "")
+		first := decode[struct{ Keys []key }](t, text).Keys[0]
+		_, text = s.call("POST", "/keys", `{"name":"second"}`)
+		s.key = decode[key](t, text).Secret
+		j := s.order("/batch", `{"urls":["http://b.test/1"]}`)
+		if waiting := list(); !slices.Equal(waiting, []int{2, 1}) {
+			t.Errorf("%v results wait for the keys, want two and one", waiting)
+		}
+		status, text := s.call("DELETE", "/keys/"+first.ID, "")
+		if gone := decode[key](t, text); status != http.StatusOK || gone.Waiting == nil || *gone.Waiting != 2 || gone.Revoked == "" {
+			t.Errorf("%d %s, want a revoked key and two results that went with it", status, text)
+		}
+		if waiting := list(); !slices.Equal(waiting, []int{0, 1}) {
+			t.Errorf("then %v results wait", waiting)
+		}
+		if results := s.collect(j.ID); len(results) != 1 {
+			t.Errorf("the other key collects %d results", len(results))
 		}
 	})
 }

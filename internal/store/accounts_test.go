@@ -99,8 +99,8 @@ func TestTheLastActiveKeyIsRevokedWithForceOnly(t *testing.T) {
 		noError(t, err)
 		_, err = s.RevokeKey(t.Context(), other.ID, first.ID, true)
 		wantKind(t, err, fault.NotFound)
-		revoked := must[billing.Revoked](t)(s.RevokeKey(t.Context(), account.ID, first.ID, false))
-		if revoked.Key.RevokedAt.IsZero() || revoked.Sealed != 0 {
+		revoked := must[billing.Key](t)(s.RevokeKey(t.Context(), account.ID, first.ID, false))
+		if revoked.RevokedAt.IsZero() || revoked.Sealed != 0 {
 			t.Errorf("revoked %+v", revoked)
 		}
 		_, err = s.Authenticate(t.Context(), firstSecret.Reveal())
@@ -109,7 +109,7 @@ func TestTheLastActiveKeyIsRevokedWithForceOnly(t *testing.T) {
 		wantKind(t, err, fault.NotFound)
 		_, err = s.RevokeKey(t.Context(), account.ID, second.ID, false)
 		wantKind(t, err, fault.InvalidRequest)
-		must[billing.Revoked](t)(s.RevokeKey(t.Context(), account.ID, second.ID, true))
+		must[billing.Key](t)(s.RevokeKey(t.Context(), account.ID, second.ID, true))
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/webreaderapi/webreader/billing"
@@ -12,13 +13,13 @@ import (
 	"github.com/webreaderapi/webreader/internal/seal"
 )
 
-const keyColumns = "id, account, name, prefix, last4, created_at, last_used_at, ends_at, revoked_at"
+var keyColumns = "id, account, name, prefix, last4, created_at, last_used_at, ends_at, revoked_at, " + sealedSQL()
 
 func scanKey(row interface{ Scan(...any) error }) (billing.Key, error) {
 	var k billing.Key
 	var created int64
 	var used, ends, revoked sql.NullInt64
-	err := row.Scan(&k.ID, &k.Account, &k.Name, &k.Prefix, &k.Last4, &created, &used, &ends, &revoked)
+	err := row.Scan(&k.ID, &k.Account, &k.Name, &k.Prefix, &k.Last4, &created, &used, &ends, &revoked, &k.Sealed)
 	k.CreatedAt, k.LastUsed = timeOf(created), timeOrZero(used)
 	k.EndsAt, k.RevokedAt = timeOrZero(ends), timeOrZero(revoked)
 	return k, err
@@ -244,8 +245,8 @@ func activeKey(ctx context.Context, tx *sql.Tx, now int64, account, id string) (
 }
 
 // RevokeKey ends a key at once and erases what was sealed to it. See billing.Accounts.
-func (s *Store) RevokeKey(ctx context.Context, account, id string, force bool) (billing.Revoked, error) {
-	var revoked billing.Revoked
+func (s *Store) RevokeKey(ctx context.Context, account, id string, force bool) (billing.Key, error) {
+	var revoked billing.Key
 	err := s.tx(ctx, func(tx *sql.Tx) error {
 		now, err := s.now(ctx, tx)
 		if err != nil {
@@ -262,8 +263,8 @@ func (s *Store) RevokeKey(ctx context.Context, account, id string, force bool) (
 			return fmt.Errorf("revoke the key: %w", err)
 		}
 		key.RevokedAt = timeOf(now)
-		sealed, err := eraseSealedTo(ctx, tx, id)
-		revoked = billing.Revoked{Key: key, Sealed: sealed}
+		key.Sealed, err = eraseSealedTo(ctx, tx, id)
+		revoked = key
 		return err
 	})
 	if err != nil {
@@ -272,25 +273,17 @@ func (s *Store) RevokeKey(ctx context.Context, account, id string, force bool) (
 	return revoked, s.cleanFiles(ctx)
 }
 
-// SealedTo is how many undelivered results only the key opens: said before it is revoked.
-func (s *Store) SealedTo(ctx context.Context, key string) (int, error) {
-	return countSealedTo(ctx, s.ro, key)
-}
-
 // sealedTables are the tables with envelopes: each has a column api_key. A table of results is added
 // here with its migration; a test compares the list with the schema.
 var sealedTables = []string{"results", "watch_changes"}
 
-func countSealedTo(ctx context.Context, q querier, key string) (int, error) {
-	count := 0
+// sealedSQL counts what is sealed to a row of api_keys.
+func sealedSQL() string {
+	var counts []string
 	for _, table := range sealedTables {
-		var n int
-		if err := q.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+table+" WHERE api_key = $1", key).Scan(&n); err != nil {
-			return 0, fmt.Errorf("count what is sealed in %s: %w", table, err)
-		}
-		count += n
+		counts = append(counts, "(SELECT COUNT(*) FROM "+table+" WHERE api_key = api_keys.id)")
 	}
-	return count, nil
+	return strings.Join(counts, " + ")
 }
 
 func eraseSealedTo(ctx context.Context, tx *sql.Tx, key string) (int, error) {
