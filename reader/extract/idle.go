@@ -115,7 +115,7 @@ var idleStems = [...]string{"megtekint", "látogat", "olvasott", "olvasás", "le
 var dayStems = [...]string{"hétfő", "kedd", "szerd", "csütörtök", "péntek", "szombat", "vasárnap"}
 
 var idleWords = wordTable(map[sense]string{
-	counted: "keer maal bekeken gelezen bezocht gedeeld gedownload geopend weergaven weergave paginaweergaven bezoekers bezoeker bezoeken hits " +
+	counted: "keer maal bekeken gelezen bezocht gedeeld gedownload weergaven weergave paginaweergaven bezoekers bezoeker bezoeken hits " +
 		"views view viewed visits visitors visitor pageviews reads shares shared likes votes downloads downloaded times stemmen online gasten guests users " +
 		"wachtenden wachttijd wachtrij waiting queue ahead resultaten resultaat treffers results result found gevonden nuttig useful helpful " +
 		"alkalommal volgende vorige next previous következő előző olvasta olvasták lájk lájkolták hasznos sorszám sorban °c klicks aufrufe besucher vues visites",
@@ -125,7 +125,7 @@ var idleWords = wordTable(map[sense]string{
 	today: "vandaag today nu now mai heute aktuális huidige current pontos server servertime",
 	filler: "met deze dit de het een pagina pagina's artikel bericht document bestand is zijn werd was al er in op aan van voor tot toe te u zo aantal totaal laatste " +
 		"sinds balie loket minuten minuut min sec seconden mensen personen vonden vond niet en of x peiling uitslag tijd datum deel getoond toont zo'n ongeveer circa " +
-		"geplaatst gepubliceerd bijgewerkt sluit over medewerkers beschikbaar rij totale teller stand wij hebben " +
+		"geplaatst gepubliceerd bijgewerkt sluit over medewerkers beschikbaar rij totale teller stand wij hebben geopend " +
 		"this page the a article file has been have had are there were be people persons person did not of at by to from so far for you your it its on we and total number count counter " +
 		"estimated average current time date minutes minute mins showing poll result's advisers closes posted published updated since last one " +
 		"az egy oldal oldalt oldalak oldalunkat oldalainkat honlap honlapot cikk cikket hír hírt dokumentum fájl eddig összesen jelenleg száma szám szerint nem és van vannak db fő " +
