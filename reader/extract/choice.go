@@ -184,7 +184,7 @@ func gather(t *dom.Tree, p *blocks.Page, keep []bool) dom.Set {
 	for i := range p.Elems {
 		if e := &p.Elems[i]; t.Tag(e.ID) == atom.Tr && set.Has(e.ID) {
 			for n := t.FirstChild(e.ID); n != 0; n = t.Next(n) {
-				if tag := t.Tag(n); tag == atom.Td || tag == atom.Th {
+				if tag := t.Tag(n); (tag == atom.Td || tag == atom.Th) && !p.Skipped(n) {
 					set.Add(n)
 				}
 			}

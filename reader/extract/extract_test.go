@@ -304,6 +304,19 @@ func TestRowsKeepTheirEmptyCells(t *testing.T) {
 	}
 }
 
+func TestHiddenCellsAreNoCells(t *testing.T) {
+	src := read(t, "testdata/typo3-en/source.html")
+	src = strings.ReplaceAll(src, "<td>66%</td>", "<td>66%</td><td class=unseen>zebra</td>")
+	src = strings.Replace(src, "</head>", "<style>.unseen{display:none}</style></head>", 1)
+	tree := dom.Parse([]byte(src), dom.Limits{})
+	c := Extract(tree, nil, Options{})
+	for n := range tree.Descendants(dom.Root) {
+		if tree.Attr(n, "class") == "unseen" && c.Keep.Has(n) {
+			t.Error("a cell that is hidden is kept, which makes a column")
+		}
+	}
+}
+
 func FuzzExtract(f *testing.F) {
 	for _, dir := range pages(f)[:8] {
 		f.Add(read(f, dir+"/source.html"), "https://www.example.org/a/b?c=d")

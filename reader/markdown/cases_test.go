@@ -15,9 +15,9 @@ import (
 
 // traitCase is a page and what its Markdown must and must not hold.
 type traitCase struct {
-	ID, Trait, HTML, URL string
-	Must                 []json.RawMessage `json:"must_contain"`
-	Not                  []json.RawMessage `json:"must_not_contain"`
+	ID, Trait, Head, HTML, URL string
+	Must                       []json.RawMessage `json:"must_contain"`
+	Not                        []json.RawMessage `json:"must_not_contain"`
 }
 
 // keepVisible keeps what a person sees of a page but its furniture; a stand-in for extract.
@@ -49,32 +49,46 @@ func render(t testing.TB, page, base string, o markdown.Options) markdown.Result
 }
 
 func TestTraitCases(t *testing.T) {
-	raw, err := os.ReadFile("testdata/cases.json")
+	for _, c := range readCases(t, "testdata/cases.json") {
+		t.Run(c.ID, c.check)
+	}
+}
+
+// TestKindCases has the forms in which generators of pages write the traits: hundreds, a line each.
+func TestKindCases(t *testing.T) {
+	for _, c := range readCases(t, "testdata/kinds.json") {
+		c.HTML = "<!DOCTYPE html><head>" + c.Head + "</head><body><p>Before.</p>" + c.HTML + "<p>Behind.</p>"
+		t.Run(c.ID, c.check)
+	}
+}
+
+func readCases(t *testing.T, file string) (cases []traitCase) {
+	t.Helper()
+	raw, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var cases []traitCase
 	if err := json.Unmarshal(raw, &cases); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range cases {
-		t.Run(c.ID, func(t *testing.T) {
-			base := c.URL
-			if base == "" {
-				base = "https://example.com/docs/page.html"
-			}
-			md := render(t, c.HTML, base, markdown.Options{NoTokens: true}).Markdown
-			for _, want := range c.Must {
-				if !holds(t, md, want) {
-					t.Errorf("misses %s in:\n%s", want, md)
-				}
-			}
-			for _, bad := range c.Not {
-				if holds(t, md, bad) {
-					t.Errorf("holds %s:\n%s", bad, md)
-				}
-			}
-		})
+	return cases
+}
+
+func (c traitCase) check(t *testing.T) {
+	base := c.URL
+	if base == "" {
+		base = "https://example.com/docs/page.html"
+	}
+	md := render(t, c.HTML, base, markdown.Options{NoTokens: true}).Markdown
+	for _, want := range c.Must {
+		if !holds(t, md, want) {
+			t.Errorf("misses %s in:\n%s", want, md)
+		}
+	}
+	for _, bad := range c.Not {
+		if holds(t, md, bad) {
+			t.Errorf("holds %s:\n%s", bad, md)
+		}
 	}
 }
 

@@ -19,7 +19,7 @@ func (w *writer) byClass(n dom.ID, class string) bool {
 		return true
 	}
 	tag := t.Tag(n)
-	if tag == atom.Span && hasToken(class, "sidenote", "marginnote", "footnote-content-inline") {
+	if tag == atom.Span && hasToken(class, sidenotes...) {
 		return w.sidenote(n)
 	}
 	if (tag == atom.Span || tag == atom.Small || tag == atom.Em || tag == atom.I) && strings.Contains(class, "caption") && w.besideImage(n) {
@@ -32,10 +32,16 @@ func (w *writer) byClass(n dom.ID, class string) bool {
 	if (strings.Contains(class, "num") || strings.Contains(class, "lin") || strings.Contains(class, "gutter") || strings.Contains(class, "gl")) && tag != atom.Pre && tag != atom.Code && w.gutter(n) {
 		return true
 	}
+	if tag != atom.A && w.marksSidenote(n, class) {
+		return true
+	}
+	if tag == atom.Div && hasToken(class, editors...) && w.editor(n) {
+		return true
+	}
 	if copyClass(class) && (tag == atom.Button || tag == atom.A || tag == atom.Span || tag == atom.Div) && len(shortText(t, n, 40)) < 24 {
 		return true
 	}
-	if strings.Contains(class, "lang") && w.languageLabel(n) {
+	if (strings.Contains(class, "lang") || strings.Contains(class, "code")) && w.languageLabel(n) {
 		return true
 	}
 	if tag == atom.Div && hasToken(class, "MathJax_ref", "mjx-assistive-mml") {

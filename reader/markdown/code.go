@@ -150,11 +150,15 @@ func (w *writer) pre(n dom.ID) {
 		return
 	}
 	w.endBlock()
-	code := editor(t, n)
+	code := codeIn(t, n)
 	w.scratch = w.codeText(w.scratch[:0], code, true)
 	lang := language(t, n)
 	if lang == "" && code != n {
 		lang = headLanguage(t, n, code)
+	}
+	if lang == "math" && bytes.IndexByte(w.scratch, '%') < 0 {
+		w.putMath(string(w.scratch), true)
+		return
 	}
 	w.fence(w.scratch, lang)
 }
@@ -230,63 +234,88 @@ func (w *writer) codeText(out []byte, n dom.ID, lines bool) []byte {
 	if lines {
 		w.numbered = numberedRows(t, n)
 	}
-	start := len(out)
-	owed := false // a line element has ended without a line end after it
-	line := start // where the last line element begins
+	l := listing{w: w, out: out, start: len(out), line: len(out), lines: lines}
 	at, c := n, t.FirstChild(n)
 	for {
-		if c == 0 {
-			if at == n {
-				return out
-			}
-			switch {
-			case isBlock(t.Tag(at)):
-				owed = true
-			case isLine(t, at):
-				owed = len(out) == line || out[len(out)-1] != '\n'
-			}
+		switch {
+		case c == 0 && at == n:
+			return l.out
+		case c == 0:
+			l.leave(at)
 			at, c = t.Parent(at), t.Next(at)
-			continue
+		case l.enter(c, at == n):
+			at, c = c, t.FirstChild(c)
+		default:
+			c = t.Next(c)
 		}
-		if t.Kind(c) == dom.Text {
-			s := t.Data(c)
-			if owed && s != "" {
-				if ends := endsLine(s); ends || lines && strings.TrimSpace(s) != "" {
-					owed = false
-					if !ends {
-						out = append(out, '\n')
-					}
-				}
-			}
-			out = w.appendCode(out, s, lines)
-		} else if t.Kind(c) == dom.Element && !w.notCode(c) {
-			switch tag := t.Tag(c); {
-			case tag == atom.Br:
-				out = append(out, '\n')
-				owed = false
-			case isBlock(tag) && tag != atom.Td && tag != atom.Th:
-				if owed {
-					out = append(out, '\n')
-				}
-				if owed = false; len(out) > start && out[len(out)-1] != '\n' {
-					out = append(out, '\n')
-				}
-			case isLine(t, c):
-				if owed && lines {
-					out = append(out, '\n')
-				}
-				owed, line = false, len(out)
-			}
-			if t.FirstChild(c) != 0 {
-				at, c = c, t.FirstChild(c)
-				continue
-			}
-			if isBlock(t.Tag(c)) || isLine(t, c) {
-				owed = true
-			}
-		}
-		c = t.Next(c)
 	}
+}
+
+// listing is code that is being read.
+type listing struct {
+	w     *writer
+	out   []byte
+	start int
+	line  int  // where the last line element begins
+	owed  bool // a line element has ended without a line end after it
+	lines bool
+}
+
+// enter reads n and is true when its children are to be read; top is true for a child of the whole block.
+func (l *listing) enter(n dom.ID, top bool) bool {
+	t := l.w.t
+	if t.Kind(n) == dom.Text {
+		l.text(t.Data(n))
+		return false
+	}
+	if t.Kind(n) != dom.Element || l.w.notCode(n) {
+		return false
+	}
+	switch tag := t.Tag(n); {
+	case tag == atom.Br:
+		if p := t.Parent(n); t.Next(n) == 0 && !top && (isBlock(t.Tag(p)) || isLine(t, p)) {
+			return false // it only ends the line that its element is
+		}
+		l.out, l.owed = append(l.out, '\n'), false
+	case isBlock(tag) && tag != atom.Td && tag != atom.Th:
+		if l.owed {
+			l.out = append(l.out, '\n')
+		}
+		if l.owed = false; len(l.out) > l.start && l.out[len(l.out)-1] != '\n' {
+			l.out = append(l.out, '\n')
+		}
+	case isLine(t, n):
+		if l.owed && l.lines {
+			l.out = append(l.out, '\n')
+		}
+		l.owed, l.line = false, len(l.out)
+	}
+	if t.FirstChild(n) != 0 {
+		return true
+	}
+	l.owed = l.owed || isBlock(t.Tag(n)) || isLine(t, n)
+	return false
+}
+
+func (l *listing) leave(n dom.ID) {
+	switch t := l.w.t; {
+	case isBlock(t.Tag(n)):
+		l.owed = true
+	case isLine(t, n):
+		l.owed = len(l.out) == l.line || l.out[len(l.out)-1] != '\n'
+	}
+}
+
+func (l *listing) text(s string) {
+	if l.owed && s != "" {
+		if ends := endsLine(s); ends || l.lines && strings.TrimSpace(s) != "" {
+			l.owed = false
+			if !ends {
+				l.out = append(l.out, '\n')
+			}
+		}
+	}
+	l.out = l.w.appendCode(l.out, s, l.lines)
 }
 
 // endsLine is true for a text between lines of code that begins with the end of one.
@@ -299,8 +328,21 @@ func isLine(t *dom.Tree, n dom.ID) bool {
 	if tag := t.Tag(n); tag != atom.Span && tag != atom.Code {
 		return false
 	}
-	return hasToken(t.Attr(n, "class"), "line", "token-line", "code-line", "view-line", "hljs-ln-line", "codeline", "cl-line", "ec-line", "LineContent") ||
-		t.HasAttr(n, "data-line")
+	for _, a := range t.Attrs(n) {
+		switch a.Key {
+		case "class":
+			if hasToken(a.Val, "line", "token-line", "code-line", "view-line", "hljs-ln-line", "codeline", "cl-line", "ec-line", "LineContent") {
+				return true
+			}
+		case "data-line":
+			return true
+		case "style":
+			if strings.Contains(a.Val, "display:block") || strings.Contains(a.Val, "display: block") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // notCode is true for what stands in a code block and is not code.
@@ -330,9 +372,13 @@ func (w *writer) languageLabel(n dom.ID) bool {
 	default:
 		return false
 	}
-	text := shortText(t, n, 32)
-	name := cleanLanguage(strings.ToLower(strings.TrimSpace(text)))
-	if text == "" || len(text) > 24 || holds(t, n, atom.Pre) || !knownLanguages[name] && !noLanguage(strings.ToLower(strings.TrimSpace(text))) {
+	text := strings.ToLower(strings.TrimSpace(shortText(t, n, 32)))
+	for c, seen := t.FirstChild(n), 0; c != 0 && seen < 4; c, seen = t.Next(c), seen+1 {
+		if t.Tag(c) == atom.Button || copyClass(t.Attr(c, "class")) {
+			text = strings.TrimSpace(strings.TrimSuffix(text, strings.ToLower(strings.TrimSpace(shortText(t, c, 32)))))
+		}
+	}
+	if text == "" || len(text) > 24 || holds(t, n, atom.Pre) || !knownLanguages[cleanLanguage(text)] && !noLanguage(text) {
 		return false
 	}
 	for at, up := n, 0; at != 0 && up < 3; at, up = t.Parent(at), up+1 {
@@ -361,7 +407,7 @@ func copyClass(class string) bool {
 
 var gutterClasses = []string{"lineno", "linenos", "linenodiv", "line-number", "line-numbers", "linenumber", "linenumbers", "lineNumber", "line-numbers-rows", "line-numbers-wrapper",
 	"lnt", "lnum", "lno", "ln", "lnos", "nums", "hljs-ln-numbers", "hljs-ln-n", "gutter", "rouge-gutter", "gl", "crayon-nums", "crayon-num", "blob-num", "react-syntax-highlighter-line-number",
-	"code-line-number", "diff-line-num", "old_line", "new_line", "CodeMirror-linenumber", "line_numbers", "line-no", "lineNumbers", "line-gutter", "number", "ec-gutter", "special-line-numbers", "rowno", "code-lines"}
+	"code-line-number", "diff-line-num", "old_line", "new_line", "CodeMirror-linenumber", "line_numbers", "line-no", "lineNumbers", "line-gutter", "ec-gutter", "special-line-numbers", "rowno", "code-lines", "CodeMirror-gutter-wrapper", "cm-gutters", "ace_gutter"}
 
 // gutterClass is true for line numbers: by their class, and nothing but digits in them.
 func (w *writer) gutterClass(n dom.ID, class string) bool {
@@ -453,7 +499,7 @@ func language(t *dom.Tree, pre dom.ID) string {
 	return ""
 }
 
-var languageAttrs = []string{"data-lang", "data-language", "data-code-language", "data-enlighter-language", "data-canonical-lang", "data-highlight-language", "data-code-lang", "data-syntax", "syntax", "language", "data-programming-language"}
+var languageAttrs = []string{"data-lang", "data-language", "data-code-language", "data-enlighter-language", "data-canonical-lang", "data-highlight-language", "data-code-lang", "data-syntax", "syntax", "language", "data-programming-language", "data-mode-id"}
 
 // languageOf is the language that n itself names. A pre or code may name it by a bare word.
 func languageOf(t *dom.Tree, n dom.ID, bare bool) string {
@@ -472,14 +518,14 @@ func languageOf(t *dom.Tree, n dom.ID, bare bool) string {
 		return lang
 	}
 	if t.Tag(n) == atom.Pre {
-		if lang := cleanLanguage(t.Attr(n, "lang")); knownLanguages[lang] {
+		if lang := cleanLanguage(t.Attr(n, "lang")); knownLanguages[lang] || lang == "math" {
 			return lang
 		}
 	}
 	return ""
 }
 
-var languagePrefixes = []string{"language-", "lang-", "highlight-source-", "highlight-text-", "mw-highlight-lang-", "lang:", "language:", "brush:", "src-", "code-", "highlight-", "sh_", "syntax-", "type-", "prism-", "source-"}
+var languagePrefixes = []string{"language-", "lang-", "highlight-source-", "highlight-text-", "mw-highlight-lang-", "lang:", "language:", "brush:", "src-", "code-", "highlight-", "sh_", "syntax-", "type-", "prism-", "source-", "enlighter-l-"}
 
 func classLanguage(class string, bare bool) string {
 	if class == "" {

@@ -88,15 +88,34 @@ func (w *writer) marksLine(n dom.ID) bool {
 	return true
 }
 
-// editor is the part of the code block n that holds the code itself, when n holds a whole editor.
-func editor(t *dom.Tree, n dom.ID) dom.ID {
+// editors are classes of what an editor of code makes around the code.
+var editors = []string{"CodeMirror", "cm-editor", "monaco-editor", "ace_editor", "enlighter-default"}
+
+// editor writes the code in the editor n, which makes an element of each line and draws it once more for itself.
+func (w *writer) editor(n dom.ID) bool {
+	code := editedCode(w.t, n)
+	if code == n || w.cell != nil || w.heading > 0 {
+		return false
+	}
+	w.endBlock()
+	w.scratch = w.codeText(w.scratch[:0], code, true)
+	w.fence(w.scratch, language(w.t, code))
+	return true
+}
+
+// codeIn is the part of the code block n that holds the code itself, when n holds a whole editor.
+func codeIn(t *dom.Tree, n dom.ID) dom.ID {
 	if tag := t.Tag(t.FirstChild(n)); tag != atom.Div {
 		return n
 	}
+	return editedCode(t, n)
+}
+
+func editedCode(t *dom.Tree, n dom.ID) dom.ID {
 	seen := 0
 	for c := t.Following(n, n); c != 0 && seen < 200; c = t.Following(c, n) {
 		seen++
-		if class := t.Attr(c, "class"); class != "" && hasToken(class, "cm-content", "CodeMirror-code", "view-lines", "ace_text-layer") {
+		if class := t.Attr(c, "class"); class != "" && hasToken(class, "cm-content", "CodeMirror-code", "view-lines", "ace_text-layer", "enlighter-raw") {
 			return c
 		}
 	}

@@ -322,7 +322,7 @@ func (w *writer) noscript(n dom.ID) bool {
 	if c := t.FirstChild(n); w.keep.Has(n) && c != 0 && !onlyImages(t, n) {
 		return true
 	}
-	if n == w.twinned || w.imageBefore(n) {
+	if n == w.twinned || w.imageBefore(n) || w.imageBehind(n) {
 		return false
 	}
 	seen := 0
@@ -364,6 +364,16 @@ func (w *writer) imageBefore(n dom.ID) bool {
 		}
 	}
 	return false
+}
+
+// imageBehind is true when the image in the noscript n is the one that follows it.
+func (w *writer) imageBehind(n dom.ID) bool {
+	t := w.t
+	c := t.Next(n)
+	if t.Kind(c) == dom.Text && strings.TrimSpace(t.Data(c)) == "" {
+		c = t.Next(c)
+	}
+	return t.Tag(c) == atom.Img && !w.hidden(c) && w.source(c) != "" && w.source(c) == w.source(t.First(n, atom.Img))
 }
 
 // hidden is true for a node whose own style hides it; others are judged before they get here.

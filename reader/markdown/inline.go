@@ -1,6 +1,8 @@
 package markdown
 
 import (
+	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -283,12 +285,9 @@ func (w *writer) text(s string) {
 	if i == len(s) {
 		return
 	}
-	end := len(s)
-	for blank(s[end-1]) {
-		end-- // so that a character at the end of s knows that anything may follow
-	}
-	ends := end < len(s)
-	s = s[:end]
+	trimmed := strings.TrimRight(s, " \n\t\r\f") // so that a character at its end knows that anything may follow
+	ends := len(trimmed) < len(s)
+	s = trimmed
 	w.beforeText(s[i:])
 	inURL := w.startsURL(s, i)
 	from := i
@@ -349,6 +348,10 @@ func (w *writer) beforeText(s string) {
 		w.space = true // GFM would take the marks before it for a part of the address
 	}
 	w.sync(first)
+	if w.amp > 0 && w.ampEnd == len(w.buf) && w.buf[w.amp-1] == '&' && (s[0] == ';' || s[0] == '#' || alnum(s[0])) {
+		w.buf = slices.Insert(w.buf, w.amp-1, '\\')
+	}
+	w.amp = 0
 	if w.literal == ']' && (first == '(' || first == '[') {
 		w.buf = append(w.buf[:len(w.buf)-1], '\\', ']')
 	}
@@ -356,7 +359,7 @@ func (w *writer) beforeText(s string) {
 
 // afterText notes what ends the buffer: a blank that is owed, or a character of the text.
 func (w *writer) afterText(blank bool) {
-	w.literal = 0
+	w.literal, w.ampEnd = 0, len(w.buf)
 	w.space = w.space || blank
 	if !w.space && len(w.buf) > 0 {
 		w.literal = w.buf[len(w.buf)-1]
@@ -451,7 +454,11 @@ func (w *writer) escapes(s string, i int, inURL bool) bool {
 	case '<':
 		return !known || next|0x20 >= 'a' && next|0x20 <= 'z' || next == '/' || next == '!' || next == '?'
 	case '&':
-		return !known || next == '#' || alnum(next)
+		is, open := entity(s[i:])
+		if open {
+			w.amp = len(w.buf) + 1
+		}
+		return is
 	case '[':
 		return !known || next == '^' || w.inLink() || w.brackets
 	case ']':
@@ -475,6 +482,24 @@ func (w *writer) escapes(s string, i int, inURL bool) bool {
 		return !(known && blank(next) && w.blankBefore(s, i))
 	}
 	return false
+}
+
+// longestEntity is more than the letters of any name of a character, and than the digits of its number.
+const longestEntity = 32
+
+// entity says whether s, which begins with an ampersand, begins with the name or number of a character, and
+// whether what follows s could make it one.
+func entity(s string) (is, open bool) {
+	i := 1
+	if i < len(s) && s[i] == '#' {
+		i++
+	}
+	for from := i; i < len(s) && i-from <= longestEntity; i++ {
+		if !alnum(s[i]) {
+			return s[i] == ';' && i > from, false
+		}
+	}
+	return false, i == len(s)
 }
 
 func (w *writer) blankBefore(s string, i int) bool {

@@ -23,6 +23,9 @@ func (w *writer) writeLine(line []byte, first bool) {
 		return
 	}
 	at := lineEscape(line, first)
+	if k := len(w.frames); first && k > 0 && w.frames[k-1].item && w.frames[k-1].blocks == 1 && taskLike(line) {
+		at = 0
+	}
 	if at < 0 {
 		w.out = append(w.out, line...)
 		return
@@ -89,6 +92,11 @@ func definitionLike(line []byte) int {
 		}
 	}
 	return -1
+}
+
+// taskLike is true for a line that begins as a task does in a list.
+func taskLike(line []byte) bool {
+	return len(line) > 3 && line[0] == '[' && line[2] == ']' && line[3] == ' ' && (line[1] == ' ' || line[1]|0x20 == 'x')
 }
 
 func run(line []byte, c byte) int {

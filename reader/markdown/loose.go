@@ -213,7 +213,7 @@ func (f *facts) bearsNumber(n, def dom.ID, r noteRef) bool {
 	if rest, ok := strings.CutPrefix(text, r.text); ok && rest != "" && strings.IndexByte(".):]", rest[0]) >= 0 {
 		return true
 	}
-	if tag != atom.Li || t.Tag(t.Parent(def)) != atom.Ol || n == def {
+	if tag != atom.Li || t.Tag(t.Parent(def)) != atom.Ol || n == def && !r.sure {
 		return false
 	}
 	k := 1
@@ -223,6 +223,20 @@ func (f *facts) bearsNumber(n, def dom.ID, r noteRef) bool {
 		}
 	}
 	return strconv.Itoa(k) == r.text
+}
+
+// sidenotes are classes of notes that stand in the middle of a sentence.
+var sidenotes = []string{"sidenote", "marginnote", "footnote-content-inline", "ltx_note_outer", "modern-footnotes-footnote__note"}
+
+// marksSidenote is true for the number before a sidenote or in it, which its label says.
+func (w *writer) marksSidenote(n dom.ID, class string) bool {
+	switch {
+	case hasToken(class, "ltx_tag_note", "ltx_note_type"):
+		return true
+	case hasToken(class, "ltx_note_mark", "modern-footnotes-footnote"):
+		return hasToken(w.t.Attr(w.t.Next(n), "class"), sidenotes...) || hasToken(w.t.Attr(w.t.Parent(n), "class"), "ltx_note_content")
+	}
+	return false
 }
 
 // sidenote keeps a note that stands in the middle of a sentence, for people to see in the margin, for

@@ -72,10 +72,6 @@ func (f *facts) findNotes(keep dom.Set, refs []noteRef) {
 	free := 0
 	found := make(map[string]dom.ID)
 	for n := dom.Root; n != 0; {
-		if !keep.Has(n) {
-			n = f.t.After(n, dom.Root)
-			continue
-		}
 		for _, key := range [...]string{"id", "name"} {
 			id := f.t.Attr(n, key)
 			if id == "" && key == "name" {
@@ -88,7 +84,11 @@ func (f *facts) findNotes(keep dom.Set, refs []noteRef) {
 				}
 			}
 		}
-		n = f.t.Following(n, dom.Root)
+		if keep.Has(n) {
+			n = f.t.Following(n, dom.Root)
+		} else {
+			n = f.t.After(n, dom.Root) // an empty element may bear the id of a note around it
+		}
 	}
 	for _, r := range refs {
 		def := found[r.to]
@@ -153,6 +153,9 @@ func cleanLabel(text string) string {
 func (f *facts) noteOf(n dom.ID, r noteRef) dom.ID {
 	t := f.t
 	def := n
+	if t.Tag(n) == atom.Dt {
+		def = noteOfTerm(t, n)
+	}
 	for up := 0; !holdsNote(t.Tag(def)); up++ {
 		if def = t.Parent(def); def == 0 || up > 4 {
 			return 0
@@ -165,6 +168,15 @@ func (f *facts) noteOf(n dom.ID, r noteRef) dom.ID {
 		return def
 	}
 	return 0
+}
+
+// noteOfTerm is what follows the term dt of a list, in which a note stands whose number the term is.
+func noteOfTerm(t *dom.Tree, dt dom.ID) dom.ID {
+	next := t.Next(dt)
+	if t.Kind(next) == dom.Text {
+		next = t.Next(next)
+	}
+	return next
 }
 
 // wordNote is the name that Word gives the start of a note, when all that is left of it is the link back.
@@ -191,7 +203,7 @@ func holdsNote(tag atom.Atom) bool {
 }
 
 var noteLists = []string{"footnotes", "footnote-list", "footnotes-list", "endnotes", "references", "reflist", "wp-block-footnotes", "notes", "fn-list", "easy-footnotes-wrapper",
-	"footnotes-sep", "footnote_container_prepare", "modern-footnotes-list", "simple-footnotes", "footnote", "footnote-definition", "mw-references-wrap", "citation-list", "footnoteSection"}
+	"footnotes-sep", "footnote_container_prepare", "modern-footnotes-list", "simple-footnotes", "footnote", "footnote-definition", "mw-references-wrap", "citation-list", "footnoteSection", "ref-list"}
 
 func (f *facts) inNoteList(n dom.ID) bool {
 	t := f.t

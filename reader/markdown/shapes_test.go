@@ -12,6 +12,7 @@ import (
 func TestShapes(t *testing.T) {
 	for name, c := range map[string]struct{ page, want string }{
 		"github code":     {`<div class="highlight highlight-source-rust"><pre>fn x() {}</pre></div>`, "```rust\nfn x() {}\n```"},
+		"math as code":    {`<pre lang="math"><code>x^2</code></pre>`, "$$x^2$$"},
 		"brush":           {`<pre class="brush: php; gutter: false">echo 1;</pre>`, "```php\necho 1;\n```"},
 		"prettyprint":     {`<pre class="prettyprint lang-css">a{}</pre>`, "```css\na{}\n```"},
 		"shiki":           {"<pre class=shiki data-language=ts><code><span class=line>a</span>\n<span class=line></span>\n<span class=line>b</span></code></pre>", "```ts\na\n\nb\n```"},
@@ -56,7 +57,7 @@ func TestShapes(t *testing.T) {
 		"callout":         {`<div class="admonition note"><p class="admonition-title">Note</p><p>Body</p></div>`, "> **Note**\n>\n> Body"},
 		"edit link":       {`<h2>A<span class="mw-editsection">[<a href="/e">edit</a>]</span></h2>`, "## A"},
 		"line starts":     {`<p>1. a</p><p>+ b</p><p>&gt; c</p><p>- d<br># e</p>`, "1\\. a\n\n\\+ b\n\n\\> c\n\n\\- d  \n\\# e"},
-		"entities typed":  {`<p>&amp;copy; &amp;#38; a&amp;b AT&amp;T; &amp; c</p>`, "\\&copy; \\&#38; a\\&b AT\\&T; & c"},
+		"entities typed":  {`<p>&amp;copy; &amp;#38; a&amp;b AT&amp;T; &amp; c AT&amp;T <a href="/q?a=1&amp;b=2">&amp;<span>amp</span><span>; https://e.example/?a=1&amp;b=2</a></p>`, "\\&copy; \\&#38; a&b AT\\&T; & c AT&T [\\&amp; https://e.example/?a=1&b=2](https://example.com/q?a=1&b=2)"},
 		"ordinal":         {`<p>the 3<sup>rd</sup>, x<sup>n</sup></p>`, "the 3rd, x<sup>n</sup>"},
 		"caption":         {`<table><caption>Cap</caption><tr><th>A</th></tr><tr><td>1</td></tr></table>`, "Cap\n\n| A |\n| --- |\n| 1 |"},
 		"bold side by":    {`<p><b>a</b> <b>b</b> <s>c</s> <del>d</del></p>`, "**a** **b** ~~c~~ ~~d~~"},

@@ -2,6 +2,7 @@ package markdown
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,14 +20,15 @@ type table struct {
 	buf   []byte
 	rows  []tableRow
 	cells []tableCell
-	ends  []int // behind the last cell of each row
-	open  bool  // a cell is open
-	head  bool  // inside thead
+	open  bool // a cell is open
+	head  bool // inside thead
+	foot  bool // inside tfoot
 }
 
 type tableRow struct {
-	first int // its first cell
-	head  bool
+	first      int // its first cell
+	end        int // behind its last cell
+	head, foot bool
 }
 
 type tableCell struct {
@@ -78,9 +80,12 @@ func (w *writer) enterTable(n dom.ID, tag atom.Atom) bool {
 	case atom.Thead:
 		tb.head = true
 		w.after(n, func(w *writer, _ dom.ID) { w.cell.head = false })
+	case atom.Tfoot:
+		tb.foot = true
+		w.after(n, func(w *writer, _ dom.ID) { w.cell.foot = false })
 	case atom.Tr:
 		w.endBlock()
-		tb.rows = append(tb.rows, tableRow{first: len(tb.cells), head: tb.head})
+		tb.rows = append(tb.rows, tableRow{first: len(tb.cells), head: tb.head, foot: tb.foot})
 		w.after(n, func(w *writer, _ dom.ID) { w.endBlock() })
 	case atom.Td, atom.Th:
 		w.openCell(n, tag == atom.Th)
@@ -114,7 +119,7 @@ func (w *writer) openTable(n dom.ID) bool {
 	if tb == nil {
 		tb = new(table)
 	}
-	*tb = table{node: n, buf: tb.buf[:0], rows: tb.rows[:0], cells: tb.cells[:0], ends: tb.ends[:0]}
+	*tb = table{node: n, buf: tb.buf[:0], rows: tb.rows[:0], cells: tb.cells[:0]}
 	w.cell = tb
 	lists := w.lists
 	w.lists = nil
@@ -142,7 +147,7 @@ func (w *writer) openCell(n dom.ID, th bool) {
 	tb := w.cell
 	w.endBlock()
 	if len(tb.rows) == 0 {
-		tb.rows = append(tb.rows, tableRow{head: tb.head})
+		tb.rows = append(tb.rows, tableRow{head: tb.head, foot: tb.foot})
 	}
 	c := tableCell{lo: len(tb.buf), hi: len(tb.buf), th: th, cols: span(w.t.Attr(n, "colspan")), rows: span(w.t.Attr(n, "rowspan")), align: alignment(w.t, n)}
 	tb.cells = append(tb.cells, c)
@@ -216,42 +221,33 @@ func (w *writer) writeTable(tb *table) {
 	w.end()
 }
 
-// tidy drops empty rows and is false when nothing is left.
+// tidy drops empty rows, sets the foot under the body, and is false when nothing is left.
 func (tb *table) tidy() bool {
-	kept := tb.rows[:0]
-	n := len(tb.rows)
-	bounds := make([]int, 0, 64)
-	for i := range n {
-		bounds = append(bounds, tb.rows[i].first)
+	end := len(tb.cells)
+	for i := len(tb.rows) - 1; i >= 0; i-- {
+		tb.rows[i].end, end = end, tb.rows[i].first
 	}
-	bounds = append(bounds, len(tb.cells))
 	full := false
-	ends := tb.ends[:0]
-	for i := range n {
-		some := false
-		for _, c := range tb.cells[bounds[i]:bounds[i+1]] {
-			some = some || c.hi > c.lo
+	tb.rows = slices.DeleteFunc(tb.rows, func(r tableRow) bool {
+		cells := tb.cells[r.first:r.end]
+		keep := slices.ContainsFunc(cells, func(c tableCell) bool { return c.hi > c.lo }) ||
+			full && slices.ContainsFunc(cells, func(c tableCell) bool { return c.rows > 1 })
+		full = full || keep
+		return !keep
+	})
+	slices.SortStableFunc(tb.rows, func(a, b tableRow) int {
+		switch {
+		case a.foot == b.foot:
+			return 0
+		case b.foot:
+			return -1
 		}
-		if some || full && bounds[i+1] > bounds[i] && spansOn(tb.cells[bounds[i]:bounds[i+1]]) {
-			kept = append(kept, tb.rows[i])
-			ends = append(ends, bounds[i+1])
-			full = true
-		}
-	}
-	tb.rows, tb.ends = kept, ends
-	return len(kept) > 0
+		return 1
+	})
+	return len(tb.rows) > 0
 }
 
-func spansOn(cells []tableCell) bool {
-	for _, c := range cells {
-		if c.rows > 1 {
-			return true
-		}
-	}
-	return false
-}
-
-func (tb *table) rowCells(i int) []tableCell { return tb.cells[tb.rows[i].first:tb.ends[i]] }
+func (tb *table) rowCells(i int) []tableCell { return tb.cells[tb.rows[i].first:tb.rows[i].end] }
 
 // width is the number of columns, with what cells of rows above reach into.
 func (tb *table) width() int {

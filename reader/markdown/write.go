@@ -34,6 +34,8 @@ type writer struct {
 	open     []mark
 	space    bool // a blank is owed before the next word
 	breaks   int  // line breaks owed
+	amp      int  // 1 + where in buf a text ends with what may yet become the name of a character
+	ampEnd   int  // where the last text in buf ends
 	literal  byte // the last byte of buf when it is text and not a mark
 	tilde    bool // a tilde of the text stands in buf as it is
 	codeAt   int  // where in buf the code span begins that ends at codeEnd
@@ -295,8 +297,19 @@ func (w *writer) blockElement(n dom.ID, tag atom.Atom) bool {
 		w.boldBlock(n)
 		return true
 	}
+	if w.t.Attr(n, "role") == "heading" {
+		return w.enterHeading(n, headingRole(w.t.Attr(n, "aria-level")))
+	}
 	w.block(n)
 	return true
+}
+
+// headingRole is the level of what is a heading by its role only.
+func headingRole(level string) int {
+	if v, err := strconv.Atoi(level); err == nil && v >= 1 && v <= 6 {
+		return v
+	}
+	return 2
 }
 
 // isBlock is true for elements that browsers set as blocks.
@@ -368,7 +381,7 @@ func (w *writer) ordinal(n dom.ID) bool {
 // flush ends the paragraph in the buffer and writes it where it belongs.
 func (w *writer) flush() {
 	w.close(0, ' ')
-	w.space, w.breaks, w.literal, w.tilde, w.codeEnd = false, 0, 0, false, 0
+	w.space, w.breaks, w.literal, w.tilde, w.codeEnd, w.amp = false, 0, 0, false, 0, 0
 	if k := len(w.wants); k > 0 && len(w.buf) > 0 {
 		w.linkedOnce()
 	}
@@ -740,6 +753,9 @@ const blanks = "                "
 func spaces(n int) string { return blanks[:min(n, len(blanks))] }
 
 func (w *writer) definition(n dom.ID, tag atom.Atom) bool {
+	if tag == atom.Dt && w.facts.defs[noteOfTerm(w.t, n)] != "" && len(shortText(w.t, n, 8)) < 8 {
+		return false // the number of a note, which its label says
+	}
 	w.block(n)
 	switch {
 	case tag == atom.Dl || w.heading > 0:

@@ -218,9 +218,12 @@ func (w *walk) enter(n dom.ID) dom.ID {
 	return c
 }
 
+// Skipped says that n was passed over, since a person would not see it.
+func (p *Page) Skipped(n dom.ID) bool { return p.skip != nil && p.skip(n) }
+
 // closed says that nothing in n is to be read.
 func (w *walk) closed(n dom.ID) bool {
-	return w.skip != nil && w.skip(n) || Closed(w.Tree, n)
+	return w.Skipped(n) || Closed(w.Tree, n)
 }
 
 // Closed says that a browser shows nothing of n that is text of the page: Unseen, but for a shadow root
@@ -237,7 +240,7 @@ func Closed(t *dom.Tree, n dom.ID) bool {
 }
 
 func (w *walk) medium(n dom.ID) {
-	if len(w.stack) > 0 && (w.skip == nil || !w.skip(n)) {
+	if len(w.stack) > 0 && !w.Skipped(n) {
 		w.Media = append(w.Media, Medium{n, w.stack[len(w.stack)-1].elem, int32(len(w.Blocks))})
 	}
 }
