@@ -28,7 +28,7 @@ type jobRow struct {
 	account, key, webhook            string
 	running                          bool // the job runs
 	deadline, nextSeq, nextPlace     int64
-	total, maxQueued                 int64
+	maxQueued                        int64
 	delta                            jobDelta
 	stop                             string
 	maxPages, maxUnits, maxRequests  int64
@@ -37,9 +37,9 @@ type jobRow struct {
 
 // jobDelta is what a batch adds to a job's row.
 type jobDelta struct {
-	counts                                                map[string]int64
-	running, units, requests, sitemaps, limits, undelived int64
-	scopeHost                                             string
+	counts                                                       map[string]int64
+	total, running, units, requests, sitemaps, limits, undelived int64
+	scopeHost                                                    string
 }
 
 // FinishItem writes what became of an item, together with others that ended at the same time. See
@@ -113,8 +113,8 @@ func (s *Store) finish(ctx context.Context, tx *sql.Tx, f *finishing) (err error
 		do   func(context.Context, *sql.Tx, *finishing) error
 	}{
 		{"lock hosts", s.lockFinishHosts}, {"lock jobs", s.lockFinishJobs}, {"find claims", s.findClaims}, {"look for other names", s.resolveAliases},
-		{"settle", s.settleItems}, {"keep results", s.keepResults}, {"queue links", s.queueLinks}, {"end URLs", s.endItems}, {"bring pages back", s.bringBack},
-		{"open hosts", s.openHosts}, {"count", s.countJobs}, {"end jobs", s.endJobs},
+		{"keep results", s.keepResults}, {"queue links", s.queueLinks}, {"end URLs", s.endItems}, {"bring pages back", s.bringBack},
+		{"open hosts", s.openHosts}, {"settle", s.settleItems}, {"count", s.countJobs}, {"end jobs", s.endJobs},
 	} {
 		if err := step.do(ctx, tx, f); err != nil {
 			return fmt.Errorf("%s: %w", step.what, err)
@@ -155,11 +155,11 @@ func (s *Store) lockFinishJobs(ctx context.Context, tx *sql.Tx, f *finishing) er
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	var a args
-	return query(ctx, tx, `SELECT id, account, api_key, webhook_url, status, deadline_at, next_seq, next_place, total, max_queued, max_pages, max_units,
+	return query(ctx, tx, `SELECT id, account, api_key, webhook_url, status, deadline_at, next_seq, next_place, max_queued, max_pages, max_units,
 		max_requests, delivered, units, requests FROM jobs WHERE id IN (`+list(&a, ids)+`) ORDER BY id`+s.forUpdate(), a, func(row *sql.Rows) error {
 		var id, status string
 		j := &jobRow{delta: jobDelta{counts: map[string]int64{}}}
-		err := row.Scan(&id, &j.account, &j.key, &j.webhook, &status, &j.deadline, &j.nextSeq, &j.nextPlace, &j.total, &j.maxQueued,
+		err := row.Scan(&id, &j.account, &j.key, &j.webhook, &status, &j.deadline, &j.nextSeq, &j.nextPlace, &j.maxQueued,
 			&j.maxPages, &j.maxUnits, &j.maxRequests, &j.delivered, &j.units, &j.requests)
 		j.running = status == jobs.Running
 		f.rows[id] = j
@@ -303,13 +303,13 @@ func (s *Store) bringBack(ctx context.Context, tx *sql.Tx, f *finishing) error {
 		if !f.mine[item] || item.Form == (jobs.Form{}) || item.Fate != jobs.Ended || isPage(item) || item.Counter == jobs.Duplicate {
 			continue
 		}
-		job, form, back := item.Item.Job, item.Form.Called(), map[string]int64{}
+		job, form, back := item.Item.Job, item.Form.Called(), map[jobHost]int64{}
 		err := query(ctx, tx, `UPDATE frontier SET state = $1, not_before = $2 WHERE job = $3 AND state = $4
 			AND place = (SELECT a.depth FROM frontier a WHERE a.job = $3 AND a.form = $5) RETURNING pace_key`,
 			args{stateWaits, f.now, job, stateDone, form[:]}, func(row *sql.Rows) error {
-				var pace string
-				err := row.Scan(&pace)
-				back[pace]++
+				at := jobHost{job: job}
+				err := row.Scan(&at.host)
+				back[at]++
 				return err
 			})
 		if err != nil {
@@ -321,7 +321,7 @@ func (s *Store) bringBack(ctx context.Context, tx *sql.Tx, f *finishing) error {
 		for _, n := range back {
 			f.rows[job].delta.counts[jobs.Duplicate] -= n
 		}
-		if err := s.addPending(ctx, tx, f.now, job, rankOf(f.now, 0), back); err != nil {
+		if err := s.addPending(ctx, tx, f.now, f.now, back); err != nil {
 			return err
 		}
 	}
@@ -429,54 +429,61 @@ func number01(b bool) int {
 	return 0
 }
 
-// queueLinks puts what was found into the frontier, as far as the job may queue.
+// queueLinks puts what was found into the frontiers, as far as the jobs may queue.
 func (s *Store) queueLinks(ctx context.Context, tx *sql.Tx, f *finishing) error {
+	files, err := sitemapFiles(ctx, tx, f)
+	if err != nil {
+		return fmt.Errorf("count sitemaps: %w", err)
+	}
+	var list []queued
 	for _, item := range f.items {
-		j := f.rows[item.Item.Job]
-		if !f.mine[item] || len(item.Found) == 0 {
+		if !f.mine[item] {
 			continue
 		}
-		found, err := fewSitemaps(ctx, tx, item)
-		if err != nil {
-			return err
+		j := f.rows[item.Item.Job]
+		for _, found := range item.Found {
+			if found.Kind == jobs.Sitemap {
+				files[item.Item.Job]++
+			}
+			if found.Kind == jobs.Sitemap && files[item.Item.Job] > mostSitemaps || j.nextPlace > j.maxQueued {
+				j.delta.limits++
+				continue
+			}
+			list = append(list, queued{item.Item.Job, j.nextPlace, found})
+			j.nextPlace++
 		}
-		if room := max(0, j.maxQueued-(j.nextPlace-1)); int64(len(found)) > room {
-			j.delta.limits += int64(len(found)) - room
-			found = found[:room]
-		}
-		if err := s.queueFound(ctx, tx, f.now, item.Item.Job, j.nextPlace, rankOf(f.now, 0), found); err != nil {
-			return err
-		}
-		j.nextPlace += int64(len(found))
 	}
-	return nil
+	total, err := s.queueFound(ctx, tx, f.now, f.now, list)
+	for job, n := range total {
+		f.rows[job].delta.total += n
+	}
+	return err
 }
 
 // mostSitemaps is how many sitemap files a job asks for.
 const mostSitemaps = 50
 
-// fewSitemaps leaves sitemap files out beyond those that a job may ask for.
-func fewSitemaps(ctx context.Context, tx *sql.Tx, item *jobs.Finish) ([]jobs.Found, error) {
-	files := 0
-	for _, found := range item.Found {
-		files += number01(found.Kind == jobs.Sitemap)
-	}
-	if files == 0 {
-		return item.Found, nil
-	}
-	var known int
-	err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM frontier WHERE job = $1 AND kind = $2", item.Item.Job, int64(jobs.Sitemap)).Scan(&known)
-	var kept []jobs.Found
-	for _, found := range item.Found {
-		if found.Kind == jobs.Sitemap {
-			if known++; known > mostSitemaps {
-				item.Limits++
-				continue
-			}
+// sitemapFiles counts the sitemap files of jobs that found more of them.
+func sitemapFiles(ctx context.Context, tx *sql.Tx, f *finishing) (map[string]int, error) {
+	files := map[string]int{}
+	for _, item := range f.items {
+		if f.mine[item] && slices.ContainsFunc(item.Found, func(found jobs.Found) bool { return found.Kind == jobs.Sitemap }) {
+			files[item.Item.Job] = 0
 		}
-		kept = append(kept, found)
 	}
-	return kept, err
+	if len(files) == 0 {
+		return files, nil
+	}
+	var a args
+	err := query(ctx, tx, "SELECT job, COUNT(*) FROM frontier WHERE job IN ("+list(&a, sortedNames(files))+") AND kind = "+a.place(int64(jobs.Sitemap))+
+		" GROUP BY job", a, func(row *sql.Rows) error {
+		var job string
+		var n int
+		err := row.Scan(&job, &n)
+		files[job] = n
+		return err
+	})
+	return files, err
 }
 
 // endItems ends items, or lets them wait again.
@@ -529,9 +536,6 @@ func (s *Store) endItems(ctx context.Context, tx *sql.Tx, f *finishing) error {
 	}
 	return s.markServed(ctx, tx, f)
 }
-
-// jobHost names a row of job_hosts.
-type jobHost struct{ job, host string }
 
 // markServed says when a host served a job last, how many URLs of the job wait for it still, and how many of
 // its answers in a row asked for a longer wait.
@@ -621,7 +625,7 @@ func (s *Store) openHosts(ctx context.Context, tx *sql.Tx, f *finishing) error {
 		ready_at = CASE WHEN hosts.lease <> c.lease OR c.lease = 0 THEN ready_at WHEN c.at = 0 THEN `+now+` ELSE c.at + c.gap END,
 		delay_ms = CASE WHEN c.delay > `+kept+` THEN c.delay ELSE `+kept+` END,
 		paused_until = CASE WHEN c.paused > paused_until THEN c.paused ELSE paused_until END,
-		jobs_at = CASE WHEN c.lease = 0 THEN jobs_at WHEN c.at = 0 THEN `+now+` WHEN c.delay > `+kept+` THEN c.at + c.delay
+		jobs_at = CASE WHEN c.lease = 0 THEN jobs_at WHEN hosts.lease <> c.lease AND leased = 0 AND ready_at > c.at + c.gap THEN ready_at WHEN c.at = 0 THEN `+now+` WHEN c.delay > `+kept+` THEN c.at + c.delay
 			WHEN c.gap > `+kept+` THEN c.at + c.gap ELSE c.at + `+kept+` END
 		FROM c WHERE hosts.host = c.host`, a...)
 	return err
@@ -666,12 +670,12 @@ func (s *Store) countJobs(ctx context.Context, tx *sql.Tx, f *finishing) error {
 		d := j.delta
 		return []any{id, d.counts[string(reader.Delivered)], d.counts[string(reader.Blocked)], d.counts[string(reader.Refused)],
 			d.counts[string(reader.Failed)], d.counts[string(reader.Unchanged)], d.counts[jobs.Duplicate], d.counts[jobs.Skipped],
-			d.running, d.units, d.requests, d.sitemaps, d.limits, d.undelived, j.nextSeq, j.nextPlace, d.scopeHost}
+			d.total, d.running, d.units, d.requests, d.sitemaps, d.limits, d.undelived, j.nextSeq, j.nextPlace, d.scopeHost}
 	})
-	return query(ctx, tx, `WITH c (id, delivered, blocked, refused, failed, unchanged, duplicate, skipped, running, units, requests, sitemaps, limits,
+	return query(ctx, tx, `WITH c (id, delivered, blocked, refused, failed, unchanged, duplicate, skipped, total, running, units, requests, sitemaps, limits,
 		undelivered, seq, place, scope) AS (VALUES `+values+`) UPDATE jobs SET delivered = jobs.delivered + c.delivered,
 		blocked = jobs.blocked + c.blocked, refused = jobs.refused + c.refused, failed = jobs.failed + c.failed,
-		unchanged = jobs.unchanged + c.unchanged, duplicate = jobs.duplicate + c.duplicate, skipped = jobs.skipped + c.skipped,
+		unchanged = jobs.unchanged + c.unchanged, duplicate = jobs.duplicate + c.duplicate, skipped = jobs.skipped + c.skipped, total = jobs.total + c.total,
 		running = CASE WHEN jobs.running + c.running > 0 THEN jobs.running + c.running ELSE 0 END,
 		units = jobs.units + c.units, requests = jobs.requests + c.requests, sitemaps = jobs.sitemaps + c.sitemaps,
 		limits_hit = jobs.limits_hit + c.limits, undelivered = jobs.undelivered + c.undelivered, next_seq = c.seq,

@@ -1,11 +1,13 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -53,7 +55,7 @@ func (s *Store) CreateJob(ctx context.Context, spec jobs.Spec) (jobs.Job, error)
 			return err
 		}
 		// A customer's URLs stand in line one after the other, so that a long list leaves room for others.
-		if err := s.queueFound(ctx, tx, now, spec.ID, 1, rankOf(now, queued), spec.Items); err != nil {
+		if err := s.queueFirst(ctx, tx, now, rankOf(now, queued), spec); err != nil {
 			return err
 		}
 		j, err = findJob(ctx, tx, spec.Account, spec.ID)
@@ -64,6 +66,20 @@ func (s *Store) CreateJob(ctx context.Context, spec jobs.Spec) (jobs.Job, error)
 	}
 	s.jobNews.tell()
 	return j, nil
+}
+
+// queueFirst puts a new job's own URLs into its frontier.
+func (s *Store) queueFirst(ctx context.Context, tx *sql.Tx, now, rank int64, spec jobs.Spec) error {
+	var list []queued
+	for i, found := range spec.Items {
+		list = append(list, queued{spec.ID, int64(i) + 1, found})
+	}
+	total, err := s.queueFound(ctx, tx, now, rank, list)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, "UPDATE jobs SET total = $1, next_place = $2 WHERE id = $3", total[spec.ID], len(list)+1, spec.ID)
+	return err
 }
 
 func findJob(ctx context.Context, q querier, account, id string) (jobs.Job, error) {
@@ -119,29 +135,32 @@ const (
 
 func rankOf(now, ahead int64) int64 { return now - rankAhead + min(ahead*rankStep, rankAhead) }
 
-// queueFound puts URLs into a job's frontier, from place on; those whose form is there already are left
-// out. Hosts that had nothing to wait for get their rank.
-func (s *Store) queueFound(ctx context.Context, tx *sql.Tx, now int64, job string, place, rank int64, found []jobs.Found) error {
-	added := map[string]int64{}
-	total := int64(0)
-	for len(found) > 0 {
-		part := found[:min(len(found), 60)] // SQLite looks names of places up one by one
-		found = found[len(part):]
-		n, err := insertFound(ctx, tx, now, job, place, part, added)
-		if err != nil {
-			return fmt.Errorf("queue URLs: %w", err)
+// queued is a URL on its way into a job's frontier.
+type queued struct {
+	job   string
+	place int64
+	jobs.Found
+}
+
+// jobHost names a row of job_hosts.
+type jobHost struct{ job, host string }
+
+// queueFound puts URLs into their jobs' frontiers; those whose form is there already are left out. Hosts
+// that had nothing to wait for get their rank. It answers how many URLs each job got that count as its own.
+func (s *Store) queueFound(ctx context.Context, tx *sql.Tx, now, rank int64, found []queued) (total map[string]int64, err error) {
+	added := map[jobHost]int64{}
+	total = map[string]int64{}
+	for part := range slices.Chunk(found, 60) { // SQLite looks names of places up one by one
+		if err := insertFound(ctx, tx, now, part, added, total); err != nil {
+			return nil, fmt.Errorf("queue URLs: %w", err)
 		}
-		place += int64(len(part))
-		total += n
 	}
 	if len(added) > 0 {
-		if err := s.addPending(ctx, tx, now, job, rank, added); err != nil {
-			return fmt.Errorf("count queued URLs: %w", err)
+		if err := s.addPending(ctx, tx, now, rank, added); err != nil {
+			return nil, fmt.Errorf("count queued URLs: %w", err)
 		}
 	}
-	_, err := tx.ExecContext(ctx, "UPDATE jobs SET total = total + $1, next_place = CASE WHEN next_place < $2 THEN $2 ELSE next_place END WHERE id = $3",
-		total, place, job)
-	return err
+	return total, nil
 }
 
 // The states of a URL in a frontier.
@@ -152,43 +171,41 @@ const (
 	stateDelivered
 )
 
-// insertFound inserts one statement's worth of URLs. It counts, by pace key, those that wait, and
-// answers how many were counted into the job.
-func insertFound(ctx context.Context, tx *sql.Tx, now int64, job string, place int64, found []jobs.Found, added map[string]int64) (int64, error) {
+// insertFound inserts one statement's worth of URLs. It counts those that wait by job and pace key, and
+// those that count as URLs of their job by job.
+func insertFound(ctx context.Context, tx *sql.Tx, now int64, found []queued, added map[jobHost]int64, total map[string]int64) error {
 	var a args
 	var failed error
-	values := rows(&a, found, func(f jobs.Found) []any {
+	values := rows(&a, found, func(f queued) []any {
 		twins, err := json.Marshal(f.Twins)
 		failed = errors.Join(failed, err)
 		if len(f.Twins) == 0 {
 			twins = nil
 		}
-		state := 0
+		state := stateWaits
 		if f.Kind == jobs.Alias {
 			state = stateDelivered
 		}
-		place++
-		return []any{job, place - 1, int64(f.Kind), f.URL, f.Raw, string(twins), cut(f.Host, 255), f.Pace, f.Form[:], f.Depth, state,
+		return []any{f.job, f.place, int64(f.Kind), f.URL, f.Raw, string(twins), cut(f.Host, 255), f.Pace, f.Form[:], f.Depth, state,
 			now + f.NotBefore.Milliseconds()}
 	})
 	if failed != nil {
-		return 0, failed
+		return failed
 	}
-	var total int64
-	err := query(ctx, tx, `INSERT INTO frontier (job, place, kind, url, raw, twins, host, pace_key, form, depth, state, not_before) VALUES `+
-		values+` ON CONFLICT DO NOTHING RETURNING pace_key, state, kind, twins`, a, func(row *sql.Rows) error {
-		var pace, twins string
+	return query(ctx, tx, `INSERT INTO frontier (job, place, kind, url, raw, twins, host, pace_key, form, depth, state, not_before) VALUES `+
+		values+` ON CONFLICT DO NOTHING RETURNING job, pace_key, state, kind, twins`, a, func(row *sql.Rows) error {
+		var at jobHost
+		var twins string
 		var state, kind int64
-		if err := row.Scan(&pace, &state, &kind, &twins); err != nil || state != 0 {
+		if err := row.Scan(&at.job, &at.host, &state, &kind, &twins); err != nil || state != stateWaits {
 			return err
 		}
-		added[pace]++
+		added[at]++
 		if counts(jobs.ItemKind(kind)) {
-			total += 1 + int64(len(twinsOf(twins)))
+			total[at.job] += 1 + int64(len(twinsOf(twins)))
 		}
 		return nil
 	})
-	return total, err
 }
 
 // counts is true for items that are URLs of their own to the customer: sitemaps are not.
@@ -205,29 +222,33 @@ func twinsOf(text string) []string {
 	return list
 }
 
-// addPending counts waiting URLs at their hosts, in one order.
-func (s *Store) addPending(ctx context.Context, tx *sql.Tx, now int64, job string, rank int64, added map[string]int64) error {
-	keys := make([]string, 0, len(added))
-	for key := range added {
-		keys = append(keys, key)
+// addPending counts waiting URLs at their hosts, in one order. A host that had none gets its rank, but for
+// one whose gap runs: it comes after that.
+func (s *Store) addPending(ctx context.Context, tx *sql.Tx, now, rank int64, added map[jobHost]int64) error {
+	byHost := map[string]int64{}
+	for at, n := range added {
+		byHost[at.host] += n
 	}
-	slices.Sort(keys)
-	for i, part := range slices.Collect(slices.Chunk(keys, 200)) {
-		var h args
-		step := rank + int64(i)*200*rankStep
-		values := rows(&h, part, func(key string) []any {
-			step += rankStep
-			return []any{key, int64(0), 0, 0, int64(0), int64(0), added[key], min(step, now), now}
+	for part := range slices.Chunk(sortedNames(byHost), 200) {
+		var a args
+		values := rows(&a, part, func(host string) []any {
+			rank += rankStep
+			return []any{host, int64(0), 0, 0, int64(0), int64(0), byHost[host], min(rank, now), now}
 		})
 		_, err := tx.ExecContext(ctx, `INSERT INTO hosts (host, ready_at, leased, lease, written_at, paused_until, pending, jobs_at, used_at) VALUES `+values+`
 			ON CONFLICT (host) DO UPDATE SET pending = hosts.pending + excluded.pending,
-			jobs_at = CASE WHEN hosts.pending = 0 AND excluded.jobs_at < hosts.jobs_at OR hosts.jobs_at = 0 THEN excluded.jobs_at ELSE hosts.jobs_at END`, h...)
+			jobs_at = CASE WHEN hosts.pending = 0 AND hosts.jobs_at <= excluded.used_at THEN excluded.jobs_at ELSE hosts.jobs_at END`, a...)
 		if err != nil {
 			return err
 		}
+	}
+	order := slices.SortedFunc(maps.Keys(added), func(a, b jobHost) int {
+		return cmp.Or(strings.Compare(a.job, b.job), strings.Compare(a.host, b.host))
+	})
+	for part := range slices.Chunk(order, 200) {
 		var a args
-		values = rows(&a, part, func(key string) []any { return []any{job, key, added[key], 0} })
-		_, err = tx.ExecContext(ctx, `INSERT INTO job_hosts (job, pace_key, pending, served_at) VALUES `+values+`
+		values := rows(&a, part, func(at jobHost) []any { return []any{at.job, at.host, added[at], 0} })
+		_, err := tx.ExecContext(ctx, `INSERT INTO job_hosts (job, pace_key, pending, served_at) VALUES `+values+`
 			ON CONFLICT (job, pace_key) DO UPDATE SET pending = job_hosts.pending + excluded.pending`, a...)
 		if err != nil {
 			return err

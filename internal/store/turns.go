@@ -255,14 +255,14 @@ func (s *Store) atOnce(ctx context.Context, rows int, do func(querier) error) er
 	return s.tx(ctx, func(tx *sql.Tx) error { return do(tx) })
 }
 
-// gap is the gap of key in milliseconds. A fiftieth is added, at most 40 ms: the moments of writing
+// gap is the gap of key in milliseconds. A hundredth is added, at most 20 ms: the moments of writing
 // are ours, the site sees those of arrival.
 func (s *Store) gap(key gate.Key) int64 {
 	gap := key.Gap.Milliseconds()
 	if s.fixed != nil {
 		return gap
 	}
-	return gap + min((gap+49)/50, 40)
+	return gap + min((gap+99)/100, 20)
 }
 
 // leaseAfter is the fencing number of the turn that key's request follows; 0 when it follows none. While
