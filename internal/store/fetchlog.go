@@ -29,14 +29,14 @@ const logColumns = `id, at, host, url, status, outcome, user_agent, egress, remo
 
 func (s *Store) flushLog(ctx context.Context, items []*logItem) error {
 	var a args
-	values := rows(&a, items, func(i *logItem) []any {
+	values := table(s, &a, items, func(i *logItem) []any {
 		r := i.row
 		return []any{billing.NewID("fetch"), r.At.UnixMilli(), cut(r.Host, 255), cut(r.URL, 8192), r.Status, cut(r.Outcome, 40),
 			cut(r.UserAgent, 300), cut(r.Egress, 100), cut(r.Remote, 100), cut(string(r.Cause.Kind), 10), cut(r.Cause.ID, 60),
 			cut(r.Cause.Account, 40), cut(r.Cause.Request, 60), cut(r.Profile, 60), cut(r.Stage, 10),
 			r.Duration.Milliseconds(), r.Bytes}
 	})
-	return s.exec(ctx, "INSERT INTO fetch_log ("+logColumns+") VALUES "+values, a...)
+	return s.exec(ctx, "INSERT INTO fetch_log ("+logColumns+") "+values, a...)
 }
 
 // LogEntry is a row of the fetch log.

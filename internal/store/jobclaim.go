@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/webreaderapi/webreader/internal/jobs"
@@ -82,7 +81,7 @@ func (s *Store) claim(ctx context.Context, tx *sql.Tx, c *claiming, limit int) (
 		return err
 	}
 	if len(c.hosts) == 0 {
-		return putOff(ctx, tx, c.later)
+		return s.putOff(ctx, tx, c.later)
 	}
 	if c.pace.Total != "" {
 		if err := s.claimTotal(ctx, tx, c); err != nil || c.total == nil {
@@ -139,14 +138,6 @@ func (s *Store) readyHosts(ctx context.Context, tx *sql.Tx, c *claiming, limit i
 	})
 }
 
-func anys(list []string) []any {
-	out := make([]any, len(list))
-	for i, v := range list {
-		out[i] = v
-	}
-	return out
-}
-
 // pickItems takes for each host the first URL that waits, of the job that was served there least recently and
 // has one. Each subquery is one look into one index: joins would be left to PostgreSQL's statistics.
 func (s *Store) pickItems(ctx context.Context, tx *sql.Tx, c *claiming) error {
@@ -158,7 +149,7 @@ func (s *Store) pickItems(ctx context.Context, tx *sql.Tx, c *claiming) error {
 	return query(ctx, tx, `WITH c AS MATERIALIZED (SELECT h.host, (SELECT jh.job FROM job_hosts jh WHERE jh.pace_key = h.host AND jh.pending > 0
 			AND (SELECT CASE WHEN `+openJob+` THEN j.deadline_at END FROM jobs j WHERE j.id = jh.job) > $1
 			AND `+first("jh.job", "jh.pace_key")+` IS NOT NULL ORDER BY jh.served_at, jh.job LIMIT 1) AS job
-			FROM hosts h WHERE h.host IN (`+list(&a, c.hosts)+`))
+			FROM hosts h WHERE h.host `+s.in(&a, c.hosts)+`)
 		SELECT f.job, f.place, f.kind, f.url, f.raw, f.twins, f.host, f.pace_key, f.depth, f.attempts, f.claims,
 			(SELECT jh.failing FROM job_hosts jh WHERE jh.job = c.job AND jh.pace_key = c.host)
 		FROM c JOIN frontier f ON f.job = c.job AND f.place = `+first("c.job", "c.host"), a, func(row *sql.Rows) error {
@@ -187,7 +178,7 @@ func (s *Store) admit(ctx context.Context, tx *sql.Tx, c *claiming) error {
 	}
 	var a args
 	err := query(ctx, tx, `SELECT j.id, j.max_pages - j.delivered - j.running, j.max_units - j.units - j.running, j.max_requests - j.requests - j.running
-		FROM jobs j WHERE j.id IN (`+list(&a, sortedNames(room))+`) AND j.status = 'running' ORDER BY j.id`+s.forUpdate(), a, func(row *sql.Rows) error {
+		FROM jobs j WHERE j.id `+s.in(&a, sortedNames(room))+` AND j.status = 'running' ORDER BY j.id`+s.forUpdate(), a, func(row *sql.Rows) error {
 		var id string
 		var pages, units, requests int64
 		err := row.Scan(&id, &pages, &units, &requests)
@@ -226,8 +217,8 @@ func (s *Store) markClaimed(ctx context.Context, tx *sql.Tx, c *claiming) error 
 	}
 	mine := map[item]bool{}
 	a := args{c.now + s.lease.Milliseconds()}
-	pairs := typed(&a, c.items, func(i jobs.Item) []any { return []any{i.Job, i.Place} })
-	err := query(ctx, tx, `WITH c (job, place) AS (VALUES `+pairs+`) UPDATE frontier SET state = 1, claims = claims + 1, not_before = $1 FROM c
+	pairs := table(s, &a, c.items, func(i jobs.Item) []any { return []any{i.Job, i.Place} })
+	err := query(ctx, tx, `WITH c (job, place) AS (`+pairs+`) UPDATE frontier SET state = 1, claims = claims + 1, not_before = $1 FROM c
 		WHERE frontier.job = c.job AND frontier.place = c.place AND frontier.state = 0 RETURNING frontier.job, frontier.place`, a, func(row *sql.Rows) error {
 		var i item
 		err := row.Scan(&i.job, &i.place)
@@ -242,18 +233,12 @@ func (s *Store) markClaimed(ctx context.Context, tx *sql.Tx, c *claiming) error 
 	for _, i := range c.items {
 		more[i.Job]++
 	}
-	return addTo(ctx, tx, "jobs", "id", "running", more)
-}
-
-// addTo adds to a column of the rows named.
-func addTo(ctx context.Context, tx *sql.Tx, table, key, column string, more map[string]int64) error {
 	if len(more) == 0 {
 		return nil
 	}
-	var a args
-	values := typed(&a, sortedNames(more), func(name string) []any { return []any{name, more[name]} })
-	_, err := tx.ExecContext(ctx, "WITH c (name, n) AS (VALUES "+values+") UPDATE "+table+" SET "+column+" = "+column+
-		" + c.n FROM c WHERE "+table+"."+key+" = c.name", a...)
+	var b args
+	values := table(s, &b, sortedNames(more), func(id string) []any { return []any{id, more[id]} })
+	_, err = tx.ExecContext(ctx, "WITH c (id, n) AS ("+values+") UPDATE jobs SET running = running + c.n FROM c WHERE jobs.id = c.id", b...)
 	return err
 }
 
@@ -270,7 +255,7 @@ func (s *Store) leaseHosts(ctx context.Context, tx *sql.Tx, c *claiming) error {
 			c.later = append(c.later, later{host, c.now + lookAgain})
 		}
 	}
-	if err := putOff(ctx, tx, c.later); err != nil {
+	if err := s.putOff(ctx, tx, c.later); err != nil {
 		return err
 	}
 	if len(leased) == 0 {
@@ -278,7 +263,7 @@ func (s *Store) leaseHosts(ctx context.Context, tx *sql.Tx, c *claiming) error {
 	}
 	a := args{c.now + s.lease.Milliseconds(), c.now}
 	return query(ctx, tx, `UPDATE hosts SET ready_at = $1, jobs_at = $1, leased = 1, lease = lease + 1, used_at = $2
-		WHERE host IN (`+list(&a, leased)+`) RETURNING host, lease, delay_ms`, a, func(row *sql.Rows) error {
+		WHERE host `+s.in(&a, leased)+` RETURNING host, lease, delay_ms`, a, func(row *sql.Rows) error {
 		var host string
 		var l hostLease
 		err := row.Scan(&host, &l.lease, &l.delay)
@@ -299,18 +284,18 @@ func (s *Store) freeHosts(ctx context.Context, tx *sql.Tx, c *claiming, picked [
 		return nil
 	}
 	a := args{c.now, c.now + lookAgain}
-	_, err := tx.ExecContext(ctx, "UPDATE hosts SET ready_at = $1, jobs_at = $2, leased = 0 WHERE host IN ("+list(&a, free)+")", a...)
+	_, err := tx.ExecContext(ctx, "UPDATE hosts SET ready_at = $1, jobs_at = $2, leased = 0 WHERE host "+s.in(&a, free), a...)
 	return err
 }
 
 // putOff lets jobs come back to hosts later.
-func putOff(ctx context.Context, tx *sql.Tx, list []later) error {
+func (s *Store) putOff(ctx context.Context, tx *sql.Tx, list []later) error {
 	if len(list) == 0 {
 		return nil
 	}
 	var a args
-	values := typed(&a, list, func(l later) []any { return []any{l.host, l.at} })
-	_, err := tx.ExecContext(ctx, "WITH c (name, at) AS (VALUES "+values+") UPDATE hosts SET jobs_at = c.at FROM c WHERE hosts.host = c.name", a...)
+	values := table(s, &a, list, func(l later) []any { return []any{l.host, l.at} })
+	_, err := tx.ExecContext(ctx, "WITH c (name, at) AS ("+values+") UPDATE hosts SET jobs_at = c.at FROM c WHERE hosts.host = c.name", a...)
 	return err
 }
 
@@ -343,62 +328,4 @@ func (s *Store) nextReady(ctx context.Context) (time.Duration, error) {
 		idle = time.Second // a test's clock is moved from one wait to the next
 	}
 	return max(5*time.Millisecond, min(span(at.Int64-now), idle)), nil
-}
-
-// typed is rows for values that no column gives a type: each place says its own. The last row is repeated up
-// to a full size.
-func typed[T any](a *args, items []T, values func(T) []any) string {
-	b := make([]byte, 0, 64*len(items))
-	for n := range fullSize(len(items)) {
-		if n > 0 {
-			b = append(b, ", "...)
-		}
-		open := "(CAST("
-		for _, v := range values(items[min(n, len(items)-1)]) {
-			b = append(b, open...)
-			*a = append(*a, v)
-			b = append(b, '$')
-			b = strconv.AppendInt(b, int64(len(*a)), 10)
-			b = append(b, " AS "...)
-			b = append(b, sqlType(v)...)
-			b = append(b, ')')
-			open = ", CAST("
-		}
-		b = append(b, ')')
-	}
-	return string(b)
-}
-
-// list is "$1, $2, $3": places for IN. The last one is repeated up to a full size.
-func list(a *args, names []string) string {
-	b := make([]byte, 0, 6*len(names))
-	for n := range fullSize(len(names)) {
-		if n > 0 {
-			b = append(b, ", "...)
-		}
-		*a = append(*a, names[min(n, len(names)-1)])
-		b = append(b, '$')
-		b = strconv.AppendInt(b, int64(len(*a)), 10)
-	}
-	return string(b)
-}
-
-// fullSize is n or somewhat more, so that statements over lists have few texts, which PostgreSQL prepares
-// once.
-func fullSize(n int) int {
-	step := 1
-	for n > 8*step {
-		step *= 2
-	}
-	return (n + step - 1) / step * step
-}
-
-func sqlType(v any) string {
-	switch v.(type) {
-	case string:
-		return "TEXT"
-	case []byte:
-		return "BYTEA"
-	}
-	return "BIGINT"
 }

@@ -143,7 +143,7 @@ func (s *Store) lockFinishHosts(ctx context.Context, tx *sql.Tx, f *finishing) e
 	slices.Sort(keys)
 	keys = slices.Compact(keys)
 	var a args
-	_, err := tx.ExecContext(ctx, "SELECT host FROM hosts WHERE host IN ("+list(&a, keys)+") ORDER BY host FOR UPDATE", a...)
+	_, err := tx.ExecContext(ctx, "SELECT host FROM hosts WHERE host "+s.in(&a, keys)+" ORDER BY host FOR UPDATE", a...)
 	return err
 }
 
@@ -156,7 +156,7 @@ func (s *Store) lockFinishJobs(ctx context.Context, tx *sql.Tx, f *finishing) er
 	ids = slices.Compact(ids)
 	var a args
 	return query(ctx, tx, `SELECT id, account, api_key, webhook_url, status, deadline_at, next_seq, next_place, max_queued, max_pages, max_units,
-		max_requests, delivered, units, requests FROM jobs WHERE id IN (`+list(&a, ids)+`) ORDER BY id`+s.forUpdate(), a, func(row *sql.Rows) error {
+		max_requests, delivered, units, requests FROM jobs WHERE id `+s.in(&a, ids)+` ORDER BY id`+s.forUpdate(), a, func(row *sql.Rows) error {
 		var id, status string
 		j := &jobRow{delta: jobDelta{counts: map[string]int64{}}}
 		err := row.Scan(&id, &j.account, &j.key, &j.webhook, &status, &j.deadline, &j.nextSeq, &j.nextPlace, &j.maxQueued,
@@ -171,14 +171,14 @@ func (s *Store) lockFinishJobs(ctx context.Context, tx *sql.Tx, f *finishing) er
 // a job that ended, gets nothing written but the end of its hold.
 func (s *Store) findClaims(ctx context.Context, tx *sql.Tx, f *finishing) error {
 	var a args
-	pairs := typed(&a, f.items, func(i *jobs.Finish) []any { return []any{i.Item.Job, i.Item.Place} })
+	pairs := table(s, &a, f.items, func(i *jobs.Finish) []any { return []any{i.Item.Job, i.Item.Place} })
 	type claim struct {
 		job   string
 		place int64
 	}
 	live := map[claim]int64{}
 	// Not by the index of what is being read: that would be gone through once for each.
-	err := query(ctx, tx, "WITH c (job, place) AS (VALUES "+pairs+`) SELECT c.job, c.place,
+	err := query(ctx, tx, "WITH c (job, place) AS ("+pairs+`) SELECT c.job, c.place,
 		(SELECT CASE WHEN f.state = 1 THEN f.claims END FROM frontier f WHERE f.job = c.job AND f.place = c.place) FROM c`, a, func(row *sql.Rows) error {
 		var c claim
 		var n sql.NullInt64
@@ -412,10 +412,10 @@ func (s *Store) keepResults(ctx context.Context, tx *sql.Tx, f *finishing) error
 	}
 	for part := range slices.Chunk(all, 100) {
 		var a args
-		values := rows(&a, part, func(r result) []any {
+		values := table(s, &a, part, func(r result) []any {
 			return []any{r.job, r.seq, r.Item, r.key, cut(r.Host, 255), number01(r.Failure), []byte(r.Envelope)}
 		})
-		if _, err := tx.ExecContext(ctx, "INSERT INTO results (job, seq, item, api_key, host, failure, envelope) VALUES "+values, a...); err != nil {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO results (job, seq, item, api_key, host, failure, envelope) "+values, a...); err != nil {
 			return err
 		}
 	}
@@ -431,7 +431,7 @@ func number01(b bool) int {
 
 // queueLinks puts what was found into the frontiers, as far as the jobs may queue.
 func (s *Store) queueLinks(ctx context.Context, tx *sql.Tx, f *finishing) error {
-	files, err := sitemapFiles(ctx, tx, f)
+	files, err := s.sitemapFiles(ctx, tx, f)
 	if err != nil {
 		return fmt.Errorf("count sitemaps: %w", err)
 	}
@@ -464,7 +464,7 @@ func (s *Store) queueLinks(ctx context.Context, tx *sql.Tx, f *finishing) error 
 const mostSitemaps = 50
 
 // sitemapFiles counts the sitemap files of jobs that found more of them.
-func sitemapFiles(ctx context.Context, tx *sql.Tx, f *finishing) (map[string]int, error) {
+func (s *Store) sitemapFiles(ctx context.Context, tx *sql.Tx, f *finishing) (map[string]int, error) {
 	files := map[string]int{}
 	for _, item := range f.items {
 		if f.mine[item] && slices.ContainsFunc(item.Found, func(found jobs.Found) bool { return found.Kind == jobs.Sitemap }) {
@@ -475,7 +475,7 @@ func sitemapFiles(ctx context.Context, tx *sql.Tx, f *finishing) (map[string]int
 		return files, nil
 	}
 	var a args
-	err := query(ctx, tx, "SELECT job, COUNT(*) FROM frontier WHERE job IN ("+list(&a, sortedNames(files))+") AND kind = "+a.place(int64(jobs.Sitemap))+
+	err := query(ctx, tx, "SELECT job, COUNT(*) FROM frontier WHERE job "+s.in(&a, sortedNames(files))+" AND kind = "+a.place(int64(jobs.Sitemap))+
 		" GROUP BY job", a, func(row *sql.Rows) error {
 		var job string
 		var n int
@@ -528,8 +528,8 @@ func (s *Store) endItems(ctx context.Context, tx *sql.Tx, f *finishing) error {
 		return nil
 	}
 	var a args
-	values := typed(&a, fates, func(x fate) []any { return []any{x.job, x.place, x.state, x.failed, x.not} })
-	_, err := tx.ExecContext(ctx, "WITH c (job, place, state, failed, at) AS (VALUES "+values+`) UPDATE frontier
+	values := table(s, &a, fates, func(x fate) []any { return []any{x.job, x.place, x.state, x.failed, x.not} })
+	_, err := tx.ExecContext(ctx, "WITH c (job, place, state, failed, at) AS ("+values+`) UPDATE frontier
 		SET state = c.state, attempts = attempts + c.failed, not_before = c.at FROM c WHERE frontier.job = c.job AND frontier.place = c.place`, a...)
 	if err != nil {
 		return err
@@ -557,8 +557,8 @@ func (s *Store) markServed(ctx context.Context, tx *sql.Tx, f *finishing) error 
 		rows[key] = row
 	}
 	a := args{f.now}
-	values := typed(&a, order, func(key jobHost) []any { return []any{key.job, key.host, rows[key].ended, rows[key].failing} })
-	_, err := tx.ExecContext(ctx, "WITH c (job, host, n, failing) AS (VALUES "+values+`) UPDATE job_hosts SET served_at = $1, failing = c.failing,
+	values := table(s, &a, order, func(key jobHost) []any { return []any{key.job, key.host, rows[key].ended, rows[key].failing} })
+	_, err := tx.ExecContext(ctx, "WITH c (job, host, n, failing) AS ("+values+`) UPDATE job_hosts SET served_at = $1, failing = c.failing,
 		pending = CASE WHEN job_hosts.pending > c.n THEN job_hosts.pending - c.n ELSE 0 END
 		FROM c WHERE job_hosts.job = c.job AND job_hosts.pace_key = c.host`, a...)
 	return err
@@ -577,7 +577,7 @@ func sortedNames[T any](m map[string]T) []string {
 func (s *Store) lessPending(ctx context.Context, tx *sql.Tx, job string, less map[string]int64) error {
 	for part := range slices.Chunk(sortedNames(less), 200) {
 		var a args
-		with := "WITH c (name, n) AS (VALUES " + typed(&a, part, func(key string) []any { return []any{key, less[key]} }) + ") "
+		with := "WITH c (name, n) AS (" + table(s, &a, part, func(key string) []any { return []any{key, less[key]} }) + ") "
 		if _, err := tx.ExecContext(ctx, with+`UPDATE hosts SET delay_ms = CASE WHEN hosts.pending <= c.n THEN 0 ELSE delay_ms END,
 			pending = CASE WHEN hosts.pending > c.n THEN hosts.pending - c.n ELSE 0 END FROM c WHERE hosts.host = c.name`, a...); err != nil {
 			return err
@@ -613,12 +613,12 @@ func (s *Store) openHosts(ctx context.Context, tx *sql.Tx, f *finishing) error {
 	}
 	var a args
 	now := "CAST(" + a.place(f.now) + " AS BIGINT)"
-	values := typed(&a, sortedNames(open), func(host string) []any {
+	values := table(s, &a, sortedNames(open), func(host string) []any {
 		o := open[host]
 		return []any{host, o.lease, o.at, o.gap, o.delay, o.paused, o.ended}
 	})
 	const kept = "CASE WHEN c.n > 0 AND pending <= c.n THEN 0 ELSE delay_ms END"
-	_, err := tx.ExecContext(ctx, `WITH c (host, lease, at, gap, delay, paused, n) AS (VALUES `+values+`) UPDATE hosts SET
+	_, err := tx.ExecContext(ctx, `WITH c (host, lease, at, gap, delay, paused, n) AS (`+values+`) UPDATE hosts SET
 		pending = CASE WHEN pending > c.n THEN pending - c.n ELSE 0 END,
 		leased = CASE WHEN hosts.lease = c.lease THEN 0 ELSE leased END,
 		written_at = CASE WHEN c.at > written_at THEN c.at ELSE written_at END,
@@ -665,7 +665,7 @@ func (s *Store) countJobs(ctx context.Context, tx *sql.Tx, f *finishing) error {
 		return nil
 	}
 	var a args
-	values := typed(&a, running, func(id string) []any {
+	values := table(s, &a, running, func(id string) []any {
 		j := f.rows[id]
 		d := j.delta
 		return []any{id, d.counts[string(reader.Delivered)], d.counts[string(reader.Blocked)], d.counts[string(reader.Refused)],
@@ -673,7 +673,7 @@ func (s *Store) countJobs(ctx context.Context, tx *sql.Tx, f *finishing) error {
 			d.total, d.running, d.units, d.requests, d.sitemaps, d.limits, d.undelived, j.nextSeq, j.nextPlace, d.scopeHost}
 	})
 	return query(ctx, tx, `WITH c (id, delivered, blocked, refused, failed, unchanged, duplicate, skipped, total, running, units, requests, sitemaps, limits,
-		undelivered, seq, place, scope) AS (VALUES `+values+`) UPDATE jobs SET delivered = jobs.delivered + c.delivered,
+		undelivered, seq, place, scope) AS (`+values+`) UPDATE jobs SET delivered = jobs.delivered + c.delivered,
 		blocked = jobs.blocked + c.blocked, refused = jobs.refused + c.refused, failed = jobs.failed + c.failed,
 		unchanged = jobs.unchanged + c.unchanged, duplicate = jobs.duplicate + c.duplicate, skipped = jobs.skipped + c.skipped, total = jobs.total + c.total,
 		running = CASE WHEN jobs.running + c.running > 0 THEN jobs.running + c.running ELSE 0 END,

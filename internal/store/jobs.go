@@ -151,7 +151,7 @@ func (s *Store) queueFound(ctx context.Context, tx *sql.Tx, now, rank int64, fou
 	added := map[jobHost]int64{}
 	total = map[string]int64{}
 	for part := range slices.Chunk(found, 60) { // SQLite looks names of places up one by one
-		if err := insertFound(ctx, tx, now, part, added, total); err != nil {
+		if err := s.insertFound(ctx, tx, now, part, added, total); err != nil {
 			return nil, fmt.Errorf("queue URLs: %w", err)
 		}
 	}
@@ -173,10 +173,10 @@ const (
 
 // insertFound inserts one statement's worth of URLs. It counts those that wait by job and pace key, and
 // those that count as URLs of their job by job.
-func insertFound(ctx context.Context, tx *sql.Tx, now int64, found []queued, added map[jobHost]int64, total map[string]int64) error {
+func (s *Store) insertFound(ctx context.Context, tx *sql.Tx, now int64, found []queued, added map[jobHost]int64, total map[string]int64) error {
 	var a args
 	var failed error
-	values := rows(&a, found, func(f queued) []any {
+	values := table(s, &a, found, func(f queued) []any {
 		twins, err := json.Marshal(f.Twins)
 		failed = errors.Join(failed, err)
 		if len(f.Twins) == 0 {
@@ -192,7 +192,7 @@ func insertFound(ctx context.Context, tx *sql.Tx, now int64, found []queued, add
 	if failed != nil {
 		return failed
 	}
-	return query(ctx, tx, `INSERT INTO frontier (job, place, kind, url, raw, twins, host, pace_key, form, depth, state, not_before) VALUES `+
+	return query(ctx, tx, `INSERT INTO frontier (job, place, kind, url, raw, twins, host, pace_key, form, depth, state, not_before) `+
 		values+` ON CONFLICT DO NOTHING RETURNING job, pace_key, state, kind, twins`, a, func(row *sql.Rows) error {
 		var at jobHost
 		var twins string
@@ -231,11 +231,11 @@ func (s *Store) addPending(ctx context.Context, tx *sql.Tx, now, rank int64, add
 	}
 	for part := range slices.Chunk(sortedNames(byHost), 200) {
 		var a args
-		values := rows(&a, part, func(host string) []any {
+		values := table(s, &a, part, func(host string) []any {
 			rank += rankStep
 			return []any{host, int64(0), 0, 0, int64(0), int64(0), byHost[host], min(rank, now), now}
 		})
-		_, err := tx.ExecContext(ctx, `INSERT INTO hosts (host, ready_at, leased, lease, written_at, paused_until, pending, jobs_at, used_at) VALUES `+values+`
+		_, err := tx.ExecContext(ctx, `INSERT INTO hosts (host, ready_at, leased, lease, written_at, paused_until, pending, jobs_at, used_at) `+values+`
 			ON CONFLICT (host) DO UPDATE SET pending = hosts.pending + excluded.pending,
 			jobs_at = CASE WHEN hosts.pending = 0 AND hosts.jobs_at <= excluded.used_at THEN excluded.jobs_at ELSE hosts.jobs_at END`, a...)
 		if err != nil {
@@ -247,8 +247,8 @@ func (s *Store) addPending(ctx context.Context, tx *sql.Tx, now, rank int64, add
 	})
 	for part := range slices.Chunk(order, 200) {
 		var a args
-		values := rows(&a, part, func(at jobHost) []any { return []any{at.job, at.host, added[at], 0} })
-		_, err := tx.ExecContext(ctx, `INSERT INTO job_hosts (job, pace_key, pending, served_at) VALUES `+values+`
+		values := table(s, &a, part, func(at jobHost) []any { return []any{at.job, at.host, added[at], 0} })
+		_, err := tx.ExecContext(ctx, `INSERT INTO job_hosts (job, pace_key, pending, served_at) `+values+`
 			ON CONFLICT (job, pace_key) DO UPDATE SET pending = job_hosts.pending + excluded.pending`, a...)
 		if err != nil {
 			return err

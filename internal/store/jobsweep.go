@@ -55,7 +55,7 @@ func (s *Store) reviveLapsed(ctx context.Context) error {
 		for part := range slices.Chunk(ids, 500) {
 			var a args
 			if _, err := tx.ExecContext(ctx, `UPDATE jobs SET running = (SELECT COUNT(*) FROM frontier f WHERE f.state = 1 AND f.job = jobs.id)
-				WHERE status = 'running' AND id IN (`+a.list(anys(part)...)+`)`, a...); err != nil {
+				WHERE status = 'running' AND id `+s.in(&a, part), a...); err != nil {
 				return err
 			}
 		}
@@ -189,7 +189,7 @@ func (s *Store) lockHosts(ctx context.Context, tx *sql.Tx, keys []string) error 
 		return nil
 	}
 	var a args
-	_, err := tx.ExecContext(ctx, "SELECT host FROM hosts WHERE host IN ("+a.list(anys(keys)...)+") ORDER BY host FOR UPDATE", a...)
+	_, err := tx.ExecContext(ctx, "SELECT host FROM hosts WHERE host "+s.in(&a, keys)+" ORDER BY host FOR UPDATE", a...)
 	return err
 }
 

@@ -134,12 +134,8 @@ func (s *Store) lockPayers(ctx context.Context, tx *sql.Tx, now int64, endings [
 		accounts[h.order.Account] = true
 	}
 	a := args{monthOf(now - lastMonth)}
-	var places []string
-	for account := range accounts {
-		places = append(places, a.place(account))
-	}
-	_, err := tx.ExecContext(ctx, "SELECT account FROM usage_months WHERE month >= $1 AND account IN ("+strings.Join(places, ", ")+
-		") ORDER BY account, month FOR UPDATE", a...)
+	_, err := tx.ExecContext(ctx, "SELECT account FROM usage_months WHERE month >= $1 AND account "+s.in(&a, sortedNames(accounts))+
+		" ORDER BY account, month FOR UPDATE", a...)
 	return err
 }
 
@@ -158,7 +154,7 @@ func (s *Store) end(ctx context.Context, tx *sql.Tx, now int64, endings []*endin
 	if len(endings) == 0 {
 		return nil
 	}
-	found, err := takeHolds(ctx, tx, endings)
+	found, err := s.takeHolds(ctx, tx, endings)
 	if err != nil {
 		return fmt.Errorf("take holds: %w", err)
 	}
@@ -176,10 +172,10 @@ func (s *Store) end(ctx context.Context, tx *sql.Tx, now int64, endings []*endin
 			debits = append(debits, e)
 		}
 	}
-	if err := insertReads(ctx, tx, now, endings, found); err != nil {
+	if err := s.insertReads(ctx, tx, now, endings, found); err != nil {
 		return fmt.Errorf("write reads: %w", err)
 	}
-	charged, err := insertDebits(ctx, tx, now, debits, found)
+	charged, err := s.insertDebits(ctx, tx, now, debits, found)
 	if err != nil {
 		return fmt.Errorf("write debits: %w", err)
 	}
@@ -198,15 +194,14 @@ type heldRow struct {
 	units, heldAt, expires int64
 }
 
-func takeHolds(ctx context.Context, tx *sql.Tx, endings []*ending) (map[string]heldRow, error) {
-	var a args
-	places := make([]string, len(endings))
+func (s *Store) takeHolds(ctx context.Context, tx *sql.Tx, endings []*ending) (map[string]heldRow, error) {
+	ids := make([]string, len(endings))
 	for i, e := range endings {
-		places[i] = a.place(e.hold.ID)
+		ids[i] = e.hold.ID
 	}
+	var a args
 	found := map[string]heldRow{}
-	err := query(ctx, tx, "DELETE FROM holds WHERE id IN ("+strings.Join(places, ", ")+
-		") RETURNING id, account, month, units, held_at, expires_at", a, func(row *sql.Rows) error {
+	err := query(ctx, tx, "DELETE FROM holds WHERE id "+s.in(&a, ids)+" RETURNING id, account, month, units, held_at, expires_at", a, func(row *sql.Rows) error {
 		var id string
 		var h heldRow
 		err := row.Scan(&id, &h.account, &h.month, &h.units, &h.heldAt, &h.expires)
@@ -217,9 +212,9 @@ func takeHolds(ctx context.Context, tx *sql.Tx, endings []*ending) (map[string]h
 }
 
 // insertReads writes one row for each read. A second end of the same read changes nothing.
-func insertReads(ctx context.Context, tx *sql.Tx, now int64, endings []*ending, found map[string]heldRow) error {
+func (s *Store) insertReads(ctx context.Context, tx *sql.Tx, now int64, endings []*ending, found map[string]heldRow) error {
 	var a args
-	values := rows(&a, endings, func(e *ending) []any {
+	values := table(s, &a, endings, func(e *ending) []any {
 		reason, started := e.reason, now
 		if e.ended {
 			reason = "hold_ended"
@@ -231,13 +226,13 @@ func insertReads(ctx context.Context, tx *sql.Tx, now int64, endings []*ending, 
 			string(e.outcome), cut(reason, 80), cut(e.host, 255), started, inMonth(now, found[e.hold.ID].month)}
 	})
 	_, err := tx.ExecContext(ctx, `INSERT INTO reads (id, account, api_key, operation, job, kind, outcome, reason,
-		url_host, started_at, ended_at) VALUES `+values+` ON CONFLICT (id) DO NOTHING`, a...)
+		url_host, started_at, ended_at) `+values+` ON CONFLICT (id) DO NOTHING`, a...)
 	return err
 }
 
 // insertDebits charges what was not charged before and answers what it charged. The second
 // delivered read of an operation is free: its debit's primary key is taken.
-func insertDebits(ctx context.Context, tx *sql.Tx, now int64, debits []*ending, found map[string]heldRow) ([]*ending, error) {
+func (s *Store) insertDebits(ctx context.Context, tx *sql.Tx, now int64, debits []*ending, found map[string]heldRow) ([]*ending, error) {
 	if len(debits) == 0 {
 		return nil, nil
 	}
@@ -246,12 +241,12 @@ func insertDebits(ctx context.Context, tx *sql.Tx, now int64, debits []*ending, 
 		byRead[e.hold.ID] = e
 	}
 	var a args
-	values := rows(&a, debits, func(e *ending) []any {
+	values := table(s, &a, debits, func(e *ending) []any {
 		h := found[e.hold.ID]
 		return []any{e.hold.Account, e.hold.Operation, e.hold.ID, e.hold.Receipt, e.units, h.month, inMonth(now, h.month)}
 	})
 	var charged []*ending
-	err := query(ctx, tx, `INSERT INTO debits (account, operation, read_id, receipt, amount, month, debited_at) VALUES `+
+	err := query(ctx, tx, `INSERT INTO debits (account, operation, read_id, receipt, amount, month, debited_at) `+
 		values+` ON CONFLICT (account, operation) DO NOTHING RETURNING read_id`, a, func(row *sql.Rows) error {
 		var id string
 		err := row.Scan(&id)
@@ -262,10 +257,10 @@ func insertDebits(ctx context.Context, tx *sql.Tx, now int64, debits []*ending, 
 		return nil, err
 	}
 	var out args
-	values = rows(&out, charged, func(e *ending) []any {
+	values = table(s, &out, charged, func(e *ending) []any {
 		return []any{e.hold.ID, e.hold.Account, e.units, inMonth(now, found[e.hold.ID].month)}
 	})
-	_, err = tx.ExecContext(ctx, "INSERT INTO outbox (read_id, account, units, debited_at) VALUES "+values, out...)
+	_, err = tx.ExecContext(ctx, "INSERT INTO outbox (read_id, account, units, debited_at) "+values, out...)
 	return charged, err
 }
 
@@ -297,12 +292,10 @@ func (s *Store) changeUsage(ctx context.Context, tx *sql.Tx, changes map[account
 		}
 	}
 	var a args
-	values := make([]string, len(keys))
-	for i, key := range keys {
-		values[i] = fmt.Sprintf("(CAST(%s AS TEXT), CAST(%s AS TEXT), CAST(%s AS BIGINT), CAST(%s AS BIGINT))",
-			a.place(key.account), a.place(key.month), a.place(changes[key].held), a.place(changes[key].charged))
-	}
-	_, err := tx.ExecContext(ctx, `WITH c (account, month, held, charged) AS (VALUES `+strings.Join(values, ", ")+`)
+	values := table(s, &a, keys, func(key accountMonth) []any {
+		return []any{key.account, key.month, changes[key].held, changes[key].charged}
+	})
+	_, err := tx.ExecContext(ctx, `WITH c (account, month, held, charged) AS (`+values+`)
 		UPDATE usage_months SET held = usage_months.held + c.held, charged = usage_months.charged + c.charged
 		FROM c WHERE usage_months.account = c.account AND usage_months.month = c.month`, a...)
 	if err != nil {
@@ -328,9 +321,9 @@ func sortedKeys(m map[accountMonth]usage) []accountMonth {
 // lockUsage reads rows of usage_months and keeps others from changing them until tx ends.
 func (s *Store) lockUsage(ctx context.Context, tx *sql.Tx, keys []accountMonth) (map[accountMonth]usage, error) {
 	var a args
-	pairs := rows(&a, keys, func(k accountMonth) []any { return []any{k.account, k.month} })
+	pairs := table(s, &a, keys, func(k accountMonth) []any { return []any{k.account, k.month} })
 	found := map[accountMonth]usage{}
-	err := query(ctx, tx, "SELECT account, month, held, charged FROM usage_months WHERE (account, month) IN (VALUES "+
+	err := query(ctx, tx, "SELECT account, month, held, charged FROM usage_months WHERE (account, month) IN ("+
 		pairs+") ORDER BY account, month"+s.forUpdate(), a, func(row *sql.Rows) error {
 		var key accountMonth
 		var u usage
@@ -351,7 +344,7 @@ func (s *Store) hold(ctx context.Context, tx *sql.Tx, now int64, holdings []*hol
 	if err != nil {
 		return fmt.Errorf("read accounts: %w", err)
 	}
-	paid, err := charged(ctx, tx, holdings)
+	paid, err := s.charged(ctx, tx, holdings)
 	if err != nil {
 		return fmt.Errorf("read debits: %w", err)
 	}
@@ -370,7 +363,7 @@ func (s *Store) hold(ctx context.Context, tx *sql.Tx, now int64, holdings []*hol
 			changes[key] = usage{held: changes[key].held + int64(h.hold.Units)}
 		}
 	}
-	if err := insertHolds(ctx, tx, now, month, granted); err != nil {
+	if err := s.insertHolds(ctx, tx, now, month, granted); err != nil {
 		return fmt.Errorf("write holds: %w", err)
 	}
 	return s.changeUsage(ctx, tx, changes)
@@ -387,17 +380,13 @@ type payer struct {
 }
 
 func (s *Store) payers(ctx context.Context, tx *sql.Tx, holdings []*holding) (map[string]payer, error) {
-	var a args
-	var places []string
-	seen := map[string]bool{}
+	accounts := map[string]bool{}
 	for _, h := range holdings {
-		if !seen[h.order.Account] {
-			seen[h.order.Account] = true
-			places = append(places, a.place(h.order.Account))
-		}
+		accounts[h.order.Account] = true
 	}
+	var a args
 	found := map[string]payer{}
-	err := query(ctx, tx, "SELECT id, status, plan, spending_cap, pay_by FROM accounts WHERE id IN ("+strings.Join(places, ", ")+")",
+	err := query(ctx, tx, "SELECT id, status, plan, spending_cap, pay_by FROM accounts WHERE id "+s.in(&a, sortedNames(accounts)),
 		a, func(row *sql.Rows) error {
 			var id string
 			var p payer
@@ -423,11 +412,11 @@ func pointer(n sql.NullInt64) *int64 {
 type accountOperation struct{ account, operation string }
 
 // charged are the operations that have their debit already.
-func charged(ctx context.Context, tx *sql.Tx, holdings []*holding) (map[accountOperation]bool, error) {
+func (s *Store) charged(ctx context.Context, tx *sql.Tx, holdings []*holding) (map[accountOperation]bool, error) {
 	var a args
-	pairs := rows(&a, holdings, func(h *holding) []any { return []any{h.order.Account, h.order.Operation} })
+	pairs := table(s, &a, holdings, func(h *holding) []any { return []any{h.order.Account, h.order.Operation} })
 	found := map[accountOperation]bool{}
-	err := query(ctx, tx, "SELECT account, operation FROM debits WHERE (account, operation) IN (VALUES "+pairs+")", a,
+	err := query(ctx, tx, "SELECT account, operation FROM debits WHERE (account, operation) IN ("+pairs+")", a,
 		func(row *sql.Rows) error {
 			var key accountOperation
 			err := row.Scan(&key.account, &key.operation)
@@ -447,8 +436,8 @@ func (s *Store) room(ctx context.Context, tx *sql.Tx, now int64, month string, h
 	}
 	keys := sortedKeys(wanted)
 	var a args
-	values := rows(&a, keys, func(k accountMonth) []any { return []any{k.account, k.month, 0, 0} })
-	if _, err := tx.ExecContext(ctx, "INSERT INTO usage_months (account, month, held, charged) VALUES "+values+
+	values := table(s, &a, keys, func(k accountMonth) []any { return []any{k.account, k.month, 0, 0} })
+	if _, err := tx.ExecContext(ctx, "INSERT INTO usage_months (account, month, held, charged) "+values+
 		" ON CONFLICT (account, month) DO NOTHING", a...); err != nil {
 		return nil, fmt.Errorf("begin a month: %w", err)
 	}
@@ -528,17 +517,17 @@ func grant(h *holding, p payer, paid map[accountOperation]bool, room map[string]
 	return nil
 }
 
-func insertHolds(ctx context.Context, tx *sql.Tx, now int64, month string, holdings []*holding) error {
+func (s *Store) insertHolds(ctx context.Context, tx *sql.Tx, now int64, month string, holdings []*holding) error {
 	if len(holdings) == 0 {
 		return nil
 	}
 	var a args
-	values := rows(&a, holdings, func(h *holding) []any {
+	values := table(s, &a, holdings, func(h *holding) []any {
 		return []any{h.hold.ID, h.hold.Receipt, h.hold.Account, h.hold.Key, h.hold.Operation, h.hold.Job, h.hold.Kind,
 			h.hold.Units, month, now, h.hold.Expires.UnixMilli()}
 	})
 	_, err := tx.ExecContext(ctx, `INSERT INTO holds (id, receipt, account, api_key, operation, job, kind, units, month,
-		held_at, expires_at) VALUES `+values, a...)
+		held_at, expires_at) `+values, a...)
 	return err
 }
 

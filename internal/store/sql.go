@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -142,13 +143,65 @@ func (a *args) list(values ...any) string {
 	return strings.Join(places, ", ")
 }
 
-// rows is "($1, $2), ($3, $4)": one pair of brackets for each row.
-func rows[T any](a *args, items []T, values func(T) []any) string {
-	places := make([]string, len(items))
-	for i, item := range items {
-		places[i] = "(" + a.list(values(item)...) + ")"
+// table is the rows of items: "VALUES ($1, $2), ($3, $4)". PostgreSQL gets an array for each column instead,
+// so that the statement, which it prepares by its text, is one for any number of rows.
+func table[T any](s *Store, a *args, items []T, values func(T) []any) string {
+	if s.postgres {
+		list := make([][]any, len(items))
+		for i, item := range items {
+			list[i] = values(item)
+		}
+		return "SELECT * FROM unnest(" + a.arrays(list) + ")"
+	}
+	var b strings.Builder
+	open := "VALUES ("
+	for _, item := range items {
+		b.WriteString(open)
+		b.WriteString(a.list(values(item)...))
+		b.WriteByte(')')
+		open = ", ("
+	}
+	return b.String()
+}
+
+// arrays is an array for each column of rows, of text, whole numbers or bytes by the first row.
+func (a *args) arrays(rows [][]any) string {
+	places := make([]string, len(rows[0]))
+	for c, first := range rows[0] {
+		switch reflect.TypeOf(first).Kind() {
+		case reflect.String:
+			places[c] = a.place(array(rows, c, reflect.Value.String)) + "::TEXT[]"
+		case reflect.Slice:
+			places[c] = a.place(array(rows, c, reflect.Value.Bytes)) + "::BYTEA[]"
+		default:
+			places[c] = a.place(array(rows, c, reflect.Value.Int)) + "::BIGINT[]"
+		}
 	}
 	return strings.Join(places, ", ")
+}
+
+func array[T any](rows [][]any, c int, value func(reflect.Value) T) []T {
+	list := make([]T, len(rows))
+	for i, row := range rows {
+		list[i] = value(reflect.ValueOf(row[c]))
+	}
+	return list
+}
+
+// in is "IN ($1, $2)", or the same for an array.
+func (s *Store) in(a *args, names []string) string {
+	if s.postgres {
+		return "= ANY(" + a.place(names) + ")"
+	}
+	return "IN (" + a.list(anys(names)...) + ")"
+}
+
+func anys(list []string) []any {
+	out := make([]any, len(list))
+	for i, v := range list {
+		out[i] = v
+	}
+	return out
 }
 
 // query runs a query and gives each row to scan.
