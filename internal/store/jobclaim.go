@@ -118,7 +118,7 @@ func (s *Store) readyHosts(ctx context.Context, tx *sql.Tx, c *claiming, limit i
 	if s.postgres {
 		lock = " FOR UPDATE SKIP LOCKED"
 	}
-	gap := s.gap(gate.Key{Gap: c.pace.MinGap})
+	gap := c.pace.MinGap.Milliseconds()
 	return query(ctx, tx, `SELECT host, leased, ready_at, paused_until, written_at, delay_ms FROM hosts
 		WHERE pending > 0 AND jobs_at <= $1 ORDER BY jobs_at LIMIT $2`+lock, args{c.now, limit}, func(row *sql.Rows) error {
 		var host string

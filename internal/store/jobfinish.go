@@ -10,7 +10,6 @@ import (
 
 	"github.com/webreaderapi/webreader/internal/jobs"
 	"github.com/webreaderapi/webreader/reader"
-	"github.com/webreaderapi/webreader/reader/gate"
 )
 
 // finishing is a batch of finished items under way.
@@ -636,12 +635,12 @@ func (s *Store) addOpenings(open map[string]opening, f *finishing, item *jobs.Fi
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, h := range t.held {
-		o := opening{lease: h.lease, gap: s.gap(h.key)}
+		o := opening{lease: h.lease, gap: h.key.Gap.Milliseconds()}
 		if !t.written.IsZero() {
 			o.at = f.now - s.agoAt(f.began, t.written)
 		}
 		if h.key.Name == item.Item.Pace {
-			o.delay = s.gap(gate.Key{Gap: t.need})
+			o.delay = t.need.Milliseconds()
 			if item.Pause > 0 {
 				o.paused = f.now + item.Pause.Milliseconds()
 			}

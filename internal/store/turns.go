@@ -255,16 +255,6 @@ func (s *Store) atOnce(ctx context.Context, rows int, do func(querier) error) er
 	return s.tx(ctx, func(tx *sql.Tx) error { return do(tx) })
 }
 
-// gap is the gap of key in milliseconds. A hundredth is added, at most 20 ms: the moments of writing
-// are ours, the site sees those of arrival.
-func (s *Store) gap(key gate.Key) int64 {
-	gap := key.Gap.Milliseconds()
-	if s.fixed != nil {
-		return gap
-	}
-	return gap + min((gap+99)/100, 20)
-}
-
 // leaseAfter is the fencing number of the turn that key's request follows; 0 when it follows none. While
 // the row has that number, nobody else had a turn since.
 func leaseAfter(key gate.Key) int64 {
@@ -293,7 +283,7 @@ func (s *Store) claimRow(ctx context.Context, q querier, key gate.Key) (lease in
 		VALUES ($1, `+now+` + $2, 1, 1, 0, 0, `+now+`)
 		ON CONFLICT (host) DO UPDATE SET ready_at = `+now+` + $2, leased = 1, lease = hosts.lease + 1, used_at = `+now+`
 		WHERE `+ready+` AND hosts.paused_until <= `+now+` RETURNING lease`,
-		key.Name, max(s.lease.Milliseconds(), s.gap(key)), s.gap(key), leaseAfter(key)).Scan(&lease)
+		key.Name, max(s.lease.Milliseconds(), key.Gap.Milliseconds()), key.Gap.Milliseconds(), leaseAfter(key)).Scan(&lease)
 	return lease, err
 }
 
@@ -313,7 +303,7 @@ func (s *Store) readiness(ctx context.Context, q querier, key gate.Key) (readine
 	own := leased == 0 && lease == leaseAfter(key)
 	firm := paused
 	if !own {
-		firm = max(firm, written+s.gap(key))
+		firm = max(firm, written+key.Gap.Milliseconds())
 	}
 	start := max(firm, ready)
 	if own {
@@ -399,7 +389,7 @@ func (s *Store) release(ctx context.Context, q querier, h heldKey, written time.
 	at := now + " - CAST($3 AS BIGINT)"
 	_, err := q.ExecContext(ctx, `UPDATE hosts SET leased = 0, written_at = `+at+`,
 		ready_at = CASE WHEN paused_until > `+at+` + CAST($4 AS BIGINT) THEN paused_until ELSE `+at+` + CAST($4 AS BIGINT) END
-		WHERE host = $1 AND lease = $2`, h.key.Name, h.lease, s.ago(written), s.gap(h.key))
+		WHERE host = $1 AND lease = $2`, h.key.Name, h.lease, s.ago(written), h.key.Gap.Milliseconds())
 	return err
 }
 

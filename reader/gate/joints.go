@@ -69,8 +69,8 @@ type Page struct {
 	WrittenAt   time.Time // when the last request was written
 }
 
-// Turns hands out turns at pace keys: one request in flight per key, and a gap between the moments
-// two requests are written. It is shared by all readers, jobs and replicas.
+// Turns hands out turns at pace keys: one request in flight per key, and a gap between the moment that
+// one came to the site and the next is written. It is shared by all readers, jobs and replicas.
 type Turns interface {
 	// Take waits for a turn at all keys. It returns a fault of kind HostBusy with RetryAfter, at once,
 	// when the turn would come after until.
@@ -82,7 +82,7 @@ type Turns interface {
 // Key is one pace key: a host, a registrable domain, or "profile:NAME" for a total.
 type Key struct {
 	Name string
-	// Gap is kept between the write of the request before, whoever made it, and this one's.
+	// Gap is kept between the arrival of the request before, whoever made it, and this one's write.
 	Gap time.Duration
 	// After is the turn of this read's request before at the key, when the profile lets own hops go
 	// free; nil otherwise. While nobody else had a turn at the key since, the request waits for a
@@ -94,9 +94,9 @@ type Key struct {
 type Turn interface {
 	// Deadline is when the turn lapses by itself; the request must be over before.
 	Deadline() time.Time
-	// End gives the turn back. written is when the request was written, zero when none was; the key
-	// opens at written + gap, or now when nothing was written.
-	End(ctx context.Context, written time.Time) error
+	// End gives the turn back. came is when the site had the request at the latest, zero when none was
+	// written; the key opens at came + gap, or now when nothing was written.
+	End(ctx context.Context, came time.Time) error
 }
 
 // RobotsCopy is a stored answer to a request for robots.txt.

@@ -108,6 +108,25 @@ func (r *reading) send(ctx context.Context, turn Turn, v policy.Verdict, o fetch
 	return response, r.settle(ctx, turn, p, began, response, err)
 }
 
+// transit is how long a request may take to the site where no answer tells that it came sooner.
+const transit = 40 * time.Millisecond
+
+// arrival is when the site had the request at the latest: the gap is between arrivals, which the site sees, and
+// we see only writes and answers. Zero when nothing was written.
+func arrival(response *fetch.Response, now time.Time) time.Time {
+	if response.WrittenAt.IsZero() {
+		return time.Time{}
+	}
+	latest := now
+	if !response.AnsweredAt.IsZero() {
+		latest = response.AnsweredAt
+	}
+	if in := response.WrittenAt.Add(transit); in.Before(latest) {
+		return in
+	}
+	return latest
+}
+
 // wroteWith notes that the turn was spent on a request.
 func (r *reading) wroteWith(turn Turn, p policy.Permit) {
 	if r.wrote == nil {
@@ -134,7 +153,7 @@ func (r *reading) settle(ctx context.Context, turn Turn, p policy.Permit, began 
 	if wait := retryAfter(response.Status, response.Header, r.cfg.Clock.Now()); wait > 0 {
 		owed = errors.Join(owed, r.cfg.Turns.Pause(ctx, r.ask.Profile.PaceKey(p.Target()), r.cfg.Clock.Now().Add(wait)))
 	}
-	owed = errors.Join(owed, turn.End(ctx, response.WrittenAt))
+	owed = errors.Join(owed, turn.End(ctx, arrival(response, r.cfg.Clock.Now())))
 	if owed != nil {
 		return errors.Join(err, owed) // the kind stays that of err
 	}

@@ -83,6 +83,25 @@ func TestOwnHopsGoFreeOrAreCountedAsTheProfileSays(t *testing.T) {
 	}
 }
 
+// A request may be under way to the site for as long as its answer is not there: the gap begins with its
+// arrival, as far as that is known.
+func TestTheGapBeginsWhenTheSiteHadTheRequest(t *testing.T) {
+	for delay, want := range map[time.Duration]time.Duration{0: 2 * time.Second, 15 * time.Millisecond: 2015 * time.Millisecond, 300 * time.Millisecond: 2040 * time.Millisecond} {
+		w := newWorld(t, "subsidieupdate")
+		w.web.Handle("a.test", "/robots.txt", http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+			w.clock.Advance(delay)
+			rw.Header().Set("Content-Type", "text/plain")
+		}))
+		w.web.Page("a.test", "/x", origintest.Article("x"))
+		if _, _, err := w.get(t, w.ask(t, "http://a.test/x")); err != nil {
+			t.Fatal(err)
+		}
+		if got := gaps(w.web); !slices.Equal(got, []time.Duration{want}) {
+			t.Errorf("an answer after %v: gaps %v, want %v", delay, got, want)
+		}
+	}
+}
+
 func TestARedirectOfOneReadDoesNotShortenTheGapOfAnother(t *testing.T) {
 	w := newWorld(t, "webreaderapi")
 	w.web.Redirect("a.test", "/0", 302, "/end")

@@ -77,6 +77,8 @@ type Response struct {
 	Remote    netip.AddrPort
 	// WrittenAt is when the request was written; zero when not one byte of it was.
 	WrittenAt time.Time
+	// AnsweredAt is when the first byte of an answer came; zero when none did.
+	AnsweredAt time.Time
 }
 
 // ErrExpired says that the permit had lapsed when the connection was ready: nothing was written.
@@ -164,36 +166,38 @@ func (f *Fetcher) connect(ctx context.Context, t policy.Target) (*http.ClientCon
 
 // ask writes the request and reads the answer into r.
 func (f *Fetcher) ask(ctx context.Context, conn *http.ClientConn, req *http.Request, o Options, r *Response) error {
-	w := written{at: f.cfg.Now()} // from here on bytes may be on the wire, even if the write fails
-	trace := &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { w.set(f.cfg.Now()) }}
+	var written, answered moment
+	written.set(f.cfg.Now()) // from here on bytes may be on the wire, even if the write fails
+	defer func() { r.WrittenAt, r.AnsweredAt = written.get(), answered.get() }()
+	trace := &httptrace.ClientTrace{
+		WroteRequest:         func(httptrace.WroteRequestInfo) { written.set(f.cfg.Now()) },
+		GotFirstResponseByte: func() { answered.set(f.cfg.Now()) },
+	}
 	answer, err := conn.RoundTrip(req.WithContext(httptrace.WithClientTrace(ctx, trace)))
 	if err != nil {
-		r.WrittenAt = w.get()
 		return answerFault(ctx, err)
 	}
 	defer func() { _ = answer.Body.Close() }()
 	r.Status, r.Header = answer.StatusCode, answer.Header
-	err = f.read(ctx, answer, o, r)
-	r.WrittenAt = w.get()
-	return err
+	return f.read(ctx, answer, o, r)
 }
 
-// written is when the request was written; the connection's own goroutine tells.
-type written struct {
+// moment is told by the connection's own goroutines.
+type moment struct {
 	mu sync.Mutex
 	at time.Time
 }
 
-func (w *written) set(at time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.at = at
+func (m *moment) set(at time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.at = at
 }
 
-func (w *written) get() time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.at
+func (m *moment) get() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.at
 }
 
 // request has the same headers for every site: what the profile is, and what can be read.

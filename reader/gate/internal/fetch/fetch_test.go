@@ -318,7 +318,7 @@ func TestTheWriteIsTimedAndTheAddressNoted(t *testing.T) {
 	w := newWorld(t)
 	w.web.Page("a.test", "/", "x")
 	r, err := w.get(t, "http://a.test/", Options{})
-	if err != nil || !r.WrittenAt.Equal(w.clock.Now()) || r.Remote != netip.MustParseAddrPort(w.web.Addr()) {
-		t.Errorf("%v %v %v", err, r.WrittenAt, r.Remote)
+	if err != nil || !r.WrittenAt.Equal(w.clock.Now()) || !r.AnsweredAt.Equal(w.clock.Now()) || r.Remote != netip.MustParseAddrPort(w.web.Addr()) {
+		t.Errorf("%v %v %v %v", err, r.WrittenAt, r.AnsweredAt, r.Remote)
 	}
 }
