@@ -20,6 +20,9 @@ const (
 	// lookAgain is when a host is looked at again whose jobs may take nothing now: they are paused, at
 	// their limit, or their URLs wait.
 	lookAgain = 500
+	// ahead is how long before its time, in milliseconds, a host is claimed: what goes before a request is done
+	// by then.
+	ahead = 50
 )
 
 // open is true for jobs that may take one more URL.
@@ -30,11 +33,17 @@ const openJob = `j.status = 'running' AND j.undelivered < j.max_bytes AND j.deli
 type claiming struct {
 	pace   jobs.Pace
 	now    int64
+	asked  time.Time        // by this machine's clock, just after now
+	starts map[string]int64 // when hosts are ready
 	hosts  []string // ready, in the order of their rank
 	items  []jobs.Item
 	total  *heldKey
 	leases map[string]hostLease
 	later  []later // hosts to be put off
+}
+
+func newClaiming(p jobs.Pace) *claiming {
+	return &claiming{pace: p, starts: map[string]int64{}, leases: map[string]hostLease{}}
 }
 
 type later struct {
@@ -57,7 +66,7 @@ func (s *Store) ClaimItems(ctx context.Context, p jobs.Pace, limit int) ([]jobs.
 	began := s.clock.Now()
 	var c *claiming
 	err := s.tx(ctx, func(tx *sql.Tx) error {
-		c = &claiming{pace: p, leases: map[string]hostLease{}}
+		c = newClaiming(p)
 		return s.claim(ctx, tx, c, limit)
 	})
 	if err != nil {
@@ -77,6 +86,7 @@ func (s *Store) claim(ctx context.Context, tx *sql.Tx, c *claiming, limit int) (
 	if c.now, err = s.now(ctx, tx); err != nil {
 		return err
 	}
+	c.asked = s.clock.Now()
 	if err := s.readyHosts(ctx, tx, c, limit); err != nil {
 		return err
 	}
@@ -111,7 +121,7 @@ func (s *Store) claim(ctx context.Context, tx *sql.Tx, c *claiming, limit int) (
 	return nil
 }
 
-// readyHosts are hosts with URLs that may be asked now. Those whose time has not come after all, because
+// readyHosts are hosts with URLs that may be asked now or shortly. Those whose time has not come after all, because
 // of other requests, a pause or a longer gap, are put off until then.
 func (s *Store) readyHosts(ctx context.Context, tx *sql.Tx, c *claiming, limit int) error {
 	lock := ""
@@ -120,7 +130,7 @@ func (s *Store) readyHosts(ctx context.Context, tx *sql.Tx, c *claiming, limit i
 	}
 	gap := c.pace.MinGap.Milliseconds()
 	return query(ctx, tx, `SELECT host, leased, ready_at, paused_until, written_at, delay_ms FROM hosts
-		WHERE pending > 0 AND jobs_at <= $1 ORDER BY jobs_at LIMIT $2`+lock, args{c.now, limit}, func(row *sql.Rows) error {
+		WHERE pending > 0 AND jobs_at <= $1 ORDER BY jobs_at LIMIT $2`+lock, args{c.now + ahead, limit}, func(row *sql.Rows) error {
 		var host string
 		var leased, ready, paused, written, delay int64
 		if err := row.Scan(&host, &leased, &ready, &paused, &written, &delay); err != nil {
@@ -129,11 +139,13 @@ func (s *Store) readyHosts(ctx context.Context, tx *sql.Tx, c *claiming, limit i
 		if leased == 1 {
 			ready = min(ready, c.now+recheck.Milliseconds())
 		}
-		if at := max(ready, paused, written+max(delay, gap)); at > c.now {
+		at := max(ready, paused, written+max(delay, gap))
+		if at > c.now+ahead || leased == 1 && at > c.now {
 			c.later = append(c.later, later{host, at})
-		} else {
-			c.hosts = append(c.hosts, host)
+			return nil
 		}
+		c.hosts = append(c.hosts, host)
+		c.starts[host] = at
 		return nil
 	})
 }
@@ -303,7 +315,7 @@ func (s *Store) putOff(ctx context.Context, tx *sql.Tx, list []later) error {
 func (s *Store) giveTurn(c *claiming, i *jobs.Item, began time.Time) {
 	l := c.leases[i.Pace]
 	kept := max(c.pace.MinGap, time.Duration(l.delay)*time.Millisecond)
-	t := &jobTurn{s: s, deadline: began.Add(s.lease), kept: kept, held: []heldKey{{gate.Key{Name: i.Pace, Gap: c.pace.MinGap}, l.lease}}}
+	t := &jobTurn{s: s, from: c.asked.Add(span(c.starts[i.Pace] - c.now)), deadline: began.Add(s.lease), kept: kept, held: []heldKey{{gate.Key{Name: i.Pace, Gap: c.pace.MinGap}, l.lease}}}
 	if c.total != nil {
 		t.held = append(t.held, *c.total)
 	}
@@ -327,5 +339,5 @@ func (s *Store) nextReady(ctx context.Context) (time.Duration, error) {
 	if s.fixed != nil {
 		idle = time.Second // a test's clock is moved from one wait to the next
 	}
-	return max(5*time.Millisecond, min(span(at.Int64-now), idle)), nil
+	return max(5*time.Millisecond, min(span(at.Int64-ahead-now), idle)), nil
 }

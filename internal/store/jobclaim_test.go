@@ -15,7 +15,8 @@ func TestAURLThatEndsWhileItIsPickedIsNotClaimed(t *testing.T) {
 	withClock(t, func(t *testing.T, s *Store, clock *testClock) {
 		account, key, secret := customer(t, s, "Anna")
 		must[jobs.Job](t)(s.CreateJob(t.Context(), newJob(account, key, secret, page("a.example", "/1"), page("b.example", "/1"))))
-		c := &claiming{leases: map[string]hostLease{}, now: clock.Now().UnixMilli()}
+		c := newClaiming(jobs.Pace{})
+		c.now = clock.Now().UnixMilli()
 		noError(t, s.tx(t.Context(), func(tx *sql.Tx) error {
 			noError(t, s.readyHosts(t.Context(), tx, c, 10))
 			noError(t, s.pickItems(t.Context(), tx, c))
@@ -122,6 +123,31 @@ func TestALargeSitemapIsQueuedInParts(t *testing.T) {
 		}
 		if next := claimAll(t, s, jobs.Pace{}); len(next) != 1 || next[0].URL != "https://a.example/0" {
 			t.Errorf("claimed %+v after the sitemap", next)
+		}
+	})
+}
+
+// What goes before a request (holding a unit, looking at robots.txt) is done by the time that the gap is over.
+func TestAHostIsClaimedShortlyBeforeItsTime(t *testing.T) {
+	withClock(t, func(t *testing.T, s *Store, clock *testClock) {
+		account, key, secret := customer(t, s, "Anna")
+		must[jobs.Job](t)(s.CreateJob(t.Context(), newJob(account, key, secret, page("a.example", "/1"), page("a.example", "/2"))))
+		pace := jobs.Pace{MinGap: time.Second}
+		first := claimAll(t, s, pace)[0]
+		written := clock.Now()
+		noError(t, first.Turn.End(t.Context(), written))
+		noError(t, s.FinishItem(t.Context(), delivery(t, s, first, account, key)))
+		clock.advance(time.Second - (ahead+1)*time.Millisecond)
+		if early := claimAll(t, s, pace); len(early) != 0 {
+			t.Fatalf("claimed %+v, %d ms before its time", early, ahead+1)
+		}
+		clock.advance(time.Millisecond)
+		second := claimAll(t, s, pace)
+		if len(second) != 1 {
+			t.Fatalf("claimed %+v, %d ms before its time; want one", second, ahead)
+		}
+		if from := second[0].Turn.(*jobTurn).From(); !from.Equal(written.Add(time.Second)) {
+			t.Errorf("its turn begins %v after the request before, want 1s", from.Sub(written))
 		}
 	})
 }

@@ -32,6 +32,8 @@ type jobRow struct {
 	stop                             string
 	maxPages, maxUnits, maxRequests  int64
 	delivered, units, requests, open int64
+	limits                           int64 // times that its limits left something out
+	waits                            bool  // URLs of it wait
 }
 
 // jobDelta is what a batch adds to a job's row.
@@ -680,12 +682,13 @@ func (s *Store) countJobs(ctx context.Context, tx *sql.Tx, f *finishing) error {
 		limits_hit = jobs.limits_hit + c.limits, undelivered = jobs.undelivered + c.undelivered, next_seq = c.seq,
 		next_place = CASE WHEN jobs.next_place < c.place THEN c.place ELSE jobs.next_place END,
 		scope_host = CASE WHEN c.scope = '' THEN jobs.scope_host ELSE c.scope END FROM c WHERE jobs.id = c.id
-		RETURNING jobs.id, jobs.running, jobs.delivered, jobs.units, jobs.requests`, a, func(row *sql.Rows) error {
+		RETURNING jobs.id, jobs.running, jobs.delivered, jobs.units, jobs.requests, jobs.limits_hit,
+		CASE WHEN EXISTS (SELECT 1 FROM frontier f WHERE f.job = jobs.id AND f.state = 0) THEN 1 ELSE 0 END`, a, func(row *sql.Rows) error {
 		var id string
-		var open, delivered, units, requests int64
-		err := row.Scan(&id, &open, &delivered, &units, &requests)
+		var open, delivered, units, requests, limits, waits int64
+		err := row.Scan(&id, &open, &delivered, &units, &requests, &limits, &waits)
 		j := f.rows[id]
-		j.open, j.delivered, j.units, j.requests = open, delivered, units, requests
+		j.open, j.delivered, j.units, j.requests, j.limits, j.waits = open, delivered, units, requests, limits, waits == 1
 		return err
 	})
 }
@@ -697,11 +700,7 @@ func (s *Store) endJobs(ctx context.Context, tx *sql.Tx, f *finishing) error {
 		if !j.running {
 			continue
 		}
-		status, reason, over, err := s.isOver(ctx, tx, id, j)
-		if err != nil {
-			return err
-		}
-		if over {
+		if status, reason, over := j.isOver(); over {
 			if err := s.endJob(ctx, tx, f.now, id, status, reason); err != nil {
 				return err
 			}
@@ -710,37 +709,25 @@ func (s *Store) endJobs(ctx context.Context, tx *sql.Tx, f *finishing) error {
 	return s.tellPages(ctx, tx, f)
 }
 
-// isOver says whether a job has ended, and how.
-func (s *Store) isOver(ctx context.Context, tx *sql.Tx, id string, j *jobRow) (status, reason string, over bool, err error) {
+// isOver says whether the job has ended, and how.
+func (j *jobRow) isOver() (status, reason string, over bool) {
 	if j.stop != "" {
-		return jobs.Failed, j.stop, true, nil
+		return jobs.Failed, j.stop, true
 	}
 	if j.open > 0 {
-		return "", "", false, nil
+		return "", "", false
 	}
 	switch {
+	case !j.waits && j.limits > 0:
+		return jobs.Completed, jobs.ReasonLinkLimits, true
+	case !j.waits:
+		return jobs.Completed, "", true
 	case j.delivered >= j.maxPages:
-		reason = jobs.ReasonMaxPages
+		return jobs.Completed, jobs.ReasonMaxPages, true
 	case j.units >= j.maxUnits:
-		reason = jobs.ReasonMaxUnits
+		return jobs.Completed, jobs.ReasonMaxUnits, true
 	case j.requests >= j.maxRequests:
-		reason = jobs.ReasonMaxRequests
+		return jobs.Completed, jobs.ReasonMaxRequests, true
 	}
-	var waits bool
-	if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM frontier WHERE job = $1 AND state = 0)", id).Scan(&waits); err != nil {
-		return "", "", false, err
-	}
-	if waits {
-		return jobs.Completed, reason, reason != "", nil
-	}
-	if j.delta.limits > 0 || s.hitLimits(ctx, tx, id) {
-		return jobs.Completed, jobs.ReasonLinkLimits, true, nil
-	}
-	return jobs.Completed, "", true, nil
-}
-
-func (s *Store) hitLimits(ctx context.Context, tx *sql.Tx, id string) bool {
-	var n int64
-	err := tx.QueryRowContext(ctx, "SELECT limits_hit FROM jobs WHERE id = $1", id).Scan(&n)
-	return err == nil && n > 0
+	return "", "", false
 }

@@ -16,6 +16,7 @@ import (
 type jobTurn struct {
 	s        *Store
 	held     []heldKey
+	from     time.Time // no request is written before
 	deadline time.Time
 
 	mu       sync.Mutex
@@ -30,6 +31,9 @@ var _ gate.Turn = (*jobTurn)(nil)
 
 // Deadline is when the lease ends by itself.
 func (t *jobTurn) Deadline() time.Time { return t.deadline }
+
+// From is when the turn begins: it came somewhat early, so that its holder is ready then.
+func (t *jobTurn) From() time.Time { return t.from }
 
 // Keeps says whether the turn came after a pause of gap. The store remembers what was asked for, so that
 // the job's next turns at the host do.

@@ -36,7 +36,7 @@ func (r *reading) take(ctx context.Context, c policy.Case) (Turn, error) {
 	if turn := r.turn; turn != nil {
 		r.turn = nil
 		if kept(turn, keys) {
-			return turn, nil
+			return turn, r.begin(ctx, turn)
 		}
 		if err := endTurn(ctx, turn, time.Time{}); err != nil {
 			return nil, err
@@ -50,6 +50,24 @@ func (r *reading) take(ctx context.Context, c policy.Case) (Turn, error) {
 		return nil, err
 	}
 	return turn, nil
+}
+
+// begin waits for the beginning of a turn that came early, where it knows.
+func (r *reading) begin(ctx context.Context, turn Turn) error {
+	t, knows := turn.(interface{ From() time.Time })
+	if !knows {
+		return nil
+	}
+	wait := t.From().Sub(r.cfg.Clock.Now())
+	if wait <= 0 {
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return endUnused(ctx, turn, ctx.Err())
+	case <-r.cfg.Clock.After(wait):
+		return nil
+	}
 }
 
 // kept is false for a turn that came too soon for the gap that keys ask for, where it knows.

@@ -121,6 +121,31 @@ func TestARedirectOfOneReadDoesNotShortenTheGapOfAnother(t *testing.T) {
 }
 
 // A redirect leads to a host that somebody else has just visited: its gap is owed to it all the same.
+// earlyTurn is a turn that came before its time.
+type earlyTurn struct {
+	gate.Turn
+	from time.Time
+}
+
+func (t earlyTurn) From() time.Time { return t.from }
+
+func TestATurnThatCameEarlyIsWaitedFor(t *testing.T) {
+	w := newWorld(t, "webreaderapi")
+	w.web.Page("a.test", "/x", origintest.Article("x"))
+	turn, err := gate.NewMemoryTurns(w.clock, time.Minute).Take(t.Context(), []gate.Key{{Name: "a.test"}}, w.clock.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, from := w.ask(t, "http://a.test/x"), w.clock.Now().Add(50*time.Millisecond)
+	a.Turn = earlyTurn{turn, from}
+	if _, _, err := w.get(t, a); err != nil {
+		t.Fatal(err)
+	}
+	if first := w.web.Requests()[0]; !first.At.Equal(from) {
+		t.Errorf("the site had a request %v before the turn began", from.Sub(first.At))
+	}
+}
+
 func TestARedirectKeepsTheGapOfTheHostItLeadsTo(t *testing.T) {
 	w := newWorld(t, "webreaderapi")
 	w.web.Redirect("a.test", "/x", 302, "http://b.test/end")
