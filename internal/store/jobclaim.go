@@ -35,7 +35,7 @@ type claiming struct {
 	now    int64
 	asked  time.Time        // by this machine's clock, just after now
 	starts map[string]int64 // when hosts are ready
-	hosts  []string // ready, in the order of their rank
+	hosts  []string         // ready, in the order of their rank
 	items  []jobs.Item
 	total  *heldKey
 	leases map[string]hostLease
