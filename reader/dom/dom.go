@@ -89,7 +89,7 @@ func (t *Tree) Parse(page []byte, limits Limits) {
 	limits = limits.withDefaults()
 	s := scan{page: page, limits: limits}
 	defer s.free()
-	if !s.read() {
+	if !s.read() || s.deep() {
 		t.flatten(s.source(), limits)
 		return
 	}
@@ -222,7 +222,7 @@ func (t *Tree) AppendHTML(parent ID, fragment string, limits Limits) ID {
 	limits = limits.withDefaults()
 	s := scan{page: []byte(fragment), limits: limits}
 	defer s.free()
-	if !s.read() {
+	if !s.read() || s.deep() {
 		return 0
 	}
 	context := &html.Node{Type: html.ElementNode, Data: "div", DataAtom: atom.Div}

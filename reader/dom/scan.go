@@ -35,8 +35,9 @@ type scan struct {
 	attrs   int      // attributes so far
 	tags    int
 	formats formats
-	cut     bool // attributes are cut off
-	asIs    bool // no more scripts are taken out
+	nest    *nest // of a second pass only
+	cut     bool  // attributes are cut off
+	asIs    bool  // no more scripts are taken out
 }
 
 // read passes over the page; false says that it is not to be parsed.
@@ -55,6 +56,9 @@ func (s *scan) read() bool {
 			var buf [nameBytes]byte
 			name := tagName(s.page[s.at+2:], &buf)
 			s.formats.end(name)
+			if s.nest != nil {
+				s.nest.end(name)
+			}
 			_, _, size := countAttributes(s.page[s.at:], 0)
 			s.at += size
 		case c == '!' || c == '?' || c == '/':
@@ -113,6 +117,9 @@ func (s *scan) start() {
 		s.replace(s.at+end, s.at+size, ">")
 	}
 	s.formats.start(name, tag[:size])
+	if s.nest != nil {
+		s.nest.start(name)
+	}
 	s.at += size
 	switch {
 	case string(name) == "plaintext":

@@ -74,6 +74,47 @@ func TestHardPagesAreFast(t *testing.T) {
 	}
 }
 
+// TestManyTagsAmongManyOpenElementsAreNotParsed: the parser looks through what is open at most tags, and
+// took five seconds for some of these.
+func TestManyTagsAmongManyOpenElementsAreNotParsed(t *testing.T) {
+	many := func(s string, n int) string { return strings.Repeat(s, n) }
+	for name, page := range map[string]string{
+		"paragraphs":       many("<div>", 480) + many("<p>text</p>", 200_000),
+		"open items":       many("<span>", 480) + many("<li>text", 400_000),
+		"rules":            many("<span>", 480) + many("<hr>text", 400_000),
+		"ends of nothing":  many("<span>", 480) + many("text</p>", 400_000),
+		"unknown ends":     many("<span>", 480) + many("text</zz>", 400_000),
+		"ends of blocks":   many("<span>", 480) + many("text</div>", 400_000),
+		"ends of the page": many("<div>", 470) + many("text</html>", 400_000),
+		"up and down":      many(many("<div>", 400)+"text"+many("</div>", 400), 600),
+		"nothing closed":   many("<span><div></span>text", 240) + many("<p>text</p>", 200_000),
+	} {
+		tree := Parse([]byte("<body>"+page), Limits{})
+		if !tree.Flat || !strings.Contains(tree.Text(Root), "text") {
+			t.Errorf("%s: flat %v, text %.20q", name, tree.Flat, tree.Text(Root))
+		}
+	}
+}
+
+func TestLargePagesOfUsualShapeAreParsed(t *testing.T) {
+	many := func(s string, n int) string { return strings.Repeat(s, n) }
+	for name, page := range map[string]string{
+		"paragraphs":             many("<div>", 40) + many("<p>text</p>", 120_000),
+		"open items":             many("<div>", 20) + "<ul>" + many("<li>text<p>more", 100_000),
+		"open pairs":             many("<div>", 20) + "<dl>" + many("<dt>text<dd>more", 100_000),
+		"open rows":              many("<div>", 20) + "<table>" + many("<tr><td>text<td><p>more", 60_000),
+		"open spans in items":    many("<div>", 20) + "<ul>" + many("<li><span>text", 100_000),
+		"open spans in cells":    many("<div>", 20) + "<table>" + many("<tr><td><span>text</td></tr>", 50_000),
+		"open spans, paragraphs": many("<div>", 20) + many("<p><span>text</p>", 100_000),
+		"lists":                  many("<div>", 20) + many("<ul><li>text<ul><li>more</ul></ul>", 60_000),
+		"links":                  many("<div>", 20) + many("<a href=x>text</a>", 120_000),
+	} {
+		if tree := Parse([]byte("<body>"+page), Limits{}); tree.Flat {
+			t.Errorf("%s: its structure is lost", name)
+		}
+	}
+}
+
 // processorTime is what this process has used so far: the clock would count the work of others too.
 func processorTime(t *testing.T) time.Duration {
 	t.Helper()

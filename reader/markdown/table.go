@@ -26,14 +26,13 @@ type table struct {
 }
 
 type tableRow struct {
-	first      int // its first cell
-	end        int // behind its last cell
+	first, end int32 // its cells
 	head, foot bool
 }
 
 type tableCell struct {
-	lo, hi     int
-	cols, rows int
+	lo, hi     int32 // its text in the table's buf
+	cols, rows uint8
 	th, bold   bool
 	align      byte
 }
@@ -61,7 +60,7 @@ func (tb *table) add(w *writer, text []byte) {
 		text = text[i+1:]
 	}
 	tb.buf = append(tb.buf, text...)
-	c.hi = len(tb.buf)
+	c.hi = int32(len(tb.buf))
 }
 
 // enterTable deals with tables and what they are made of.
@@ -85,7 +84,7 @@ func (w *writer) enterTable(n dom.ID, tag atom.Atom) bool {
 		w.after(n, func(w *writer, _ dom.ID) { w.cell.foot = false })
 	case atom.Tr:
 		w.endBlock()
-		tb.rows = append(tb.rows, tableRow{first: len(tb.cells), head: tb.head, foot: tb.foot})
+		tb.rows = append(tb.rows, tableRow{first: int32(len(tb.cells)), head: tb.head, foot: tb.foot})
 		w.after(n, func(w *writer, _ dom.ID) { w.endBlock() })
 	case atom.Td, atom.Th:
 		w.openCell(n, tag == atom.Th)
@@ -149,7 +148,8 @@ func (w *writer) openCell(n dom.ID, th bool) {
 	if len(tb.rows) == 0 {
 		tb.rows = append(tb.rows, tableRow{head: tb.head, foot: tb.foot})
 	}
-	c := tableCell{lo: len(tb.buf), hi: len(tb.buf), th: th, cols: span(w.t.Attr(n, "colspan")), rows: span(w.t.Attr(n, "rowspan")), align: alignment(w.t, n)}
+	at := int32(len(tb.buf))
+	c := tableCell{lo: at, hi: at, th: th, cols: span(w.t.Attr(n, "colspan")), rows: span(w.t.Attr(n, "rowspan")), align: alignment(w.t, n)}
 	tb.cells = append(tb.cells, c)
 	tb.open = true
 	w.after(n, func(w *writer, _ dom.ID) {
@@ -159,7 +159,7 @@ func (w *writer) openCell(n dom.ID, th bool) {
 	})
 }
 
-func span(s string) int {
+func span(s string) uint8 {
 	if s == "" {
 		return 1
 	}
@@ -167,7 +167,7 @@ func span(s string) int {
 	if err != nil || v < 1 {
 		return 1
 	}
-	return min(v, widest)
+	return uint8(min(v, widest))
 }
 
 func alignment(t *dom.Tree, n dom.ID) byte {
@@ -204,7 +204,7 @@ func (w *writer) writeTable(tb *table) {
 	}
 	wide := tb.width()
 	pad := wide*len(tb.rows) <= 4*len(tb.cells)+4096
-	var carry [widest]int
+	var carry [widest]uint8
 	next := 0
 	if tb.named() {
 		w.row(tb, 0, wide, true, &carry)
@@ -223,7 +223,7 @@ func (w *writer) writeTable(tb *table) {
 
 // tidy drops empty rows, sets the foot under the body, and is false when nothing is left.
 func (tb *table) tidy() bool {
-	end := len(tb.cells)
+	end := int32(len(tb.cells))
 	for i := len(tb.rows) - 1; i >= 0; i-- {
 		tb.rows[i].end, end = end, tb.rows[i].first
 	}
@@ -252,7 +252,7 @@ func (tb *table) rowCells(i int) []tableCell { return tb.cells[tb.rows[i].first:
 // width is the number of columns, with what cells of rows above reach into.
 func (tb *table) width() int {
 	wide := 1
-	var carry [widest]int
+	var carry [widest]uint8
 	for i := range tb.rows {
 		col := 0
 		for _, c := range tb.rowCells(i) {
@@ -260,7 +260,7 @@ func (tb *table) width() int {
 				carry[col]--
 				col++
 			}
-			for k := 0; k < c.cols && col < widest; k++ {
+			for k := 0; k < int(c.cols) && col < widest; k++ {
 				carry[col] = c.rows - 1
 				col++
 			}
@@ -299,7 +299,7 @@ func (tb *table) named() bool {
 
 // row writes row i; carry has how many rows more the cells above reach down into each column. Without
 // pad, columns left empty are left out, which only a table of few cells and many columns needs.
-func (w *writer) row(tb *table, i, wide int, pad bool, carry *[widest]int) {
+func (w *writer) row(tb *table, i, wide int, pad bool, carry *[widest]uint8) {
 	w.out = append(w.out, '|')
 	col := 0
 	for _, c := range tb.rowCells(i) {
@@ -314,7 +314,7 @@ func (w *writer) row(tb *table, i, wide int, pad bool, carry *[widest]int) {
 		w.out = append(w.out, ' ')
 		w.out = append(w.out, tb.buf[c.lo:c.hi]...)
 		w.out = append(w.out, " |"...)
-		for k := 0; k < c.cols && col < wide; k++ {
+		for k := 0; k < int(c.cols) && col < wide; k++ {
 			if k > 0 && pad {
 				w.out = append(w.out, "  |"...)
 			}
@@ -342,7 +342,7 @@ func (w *writer) delimiter(tb *table, wide int) {
 	w.out = append(w.out, '|')
 	col := 0
 	for _, c := range tb.rowCells(0) {
-		for k := 0; k < c.cols && col < wide; k++ {
+		for k := 0; k < int(c.cols) && col < wide; k++ {
 			w.out = append(w.out, delimiterCell(c.align)...)
 			col++
 		}
