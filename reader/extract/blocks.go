@@ -15,6 +15,7 @@ type Block struct {
 	Heading []string // the headings above it, outermost first; empty outside the content
 	Files   []string // where its links to documents lead: host and path, no query and no session
 	Kept    bool     // part of the main content; else it is furniture of the page
+	Boxed   bool     // it lies in a small box of its own, beside the running text
 }
 
 const (
@@ -40,6 +41,7 @@ func TextBlocks(t *dom.Tree, c Content) []Block {
 	w.flush()
 	w.widen()
 	w.demote()
+	w.markBoxed()
 	return w.blocks
 }
 
@@ -65,8 +67,9 @@ type open struct {
 	id        dom.ID
 	end       dom.ID // the first node behind it
 	furniture furniture
-	inLink    bool // it was opened inside a link
-	promoted  bool // it is, or lies in, a box whose text takes turns
+	inLink    bool   // it was opened inside a link
+	promoted  bool   // it is, or lies in, a box whose text takes turns
+	box       dom.ID // the box of its own that it is or lies in
 }
 
 type heading struct {
@@ -101,7 +104,7 @@ func (w *blockWalk) enter(n dom.ID) bool {
 		w.text.WriteByte(' ')
 	case !inlineTag(tag):
 		w.flush()
-		w.open = append(w.open, open{n, w.t.After(n, dom.Root), max(w.around().furniture, w.furniture(n)), w.link != 0, w.around().promoted || w.promotes(n)})
+		w.open = append(w.open, w.opened(n))
 		if headingLevel(tag) > 0 {
 			w.head = n
 		}
@@ -113,6 +116,18 @@ func (w *blockWalk) enter(n dom.ID) bool {
 		w.document(n)
 	}
 	return true
+}
+
+// opened is block element n inside those that are open.
+func (w *blockWalk) opened(n dom.ID) open {
+	at := w.around()
+	at.id, at.end, at.inLink = n, w.t.After(n, dom.Root), w.link != 0
+	at.furniture = max(at.furniture, w.furniture(n))
+	at.promoted = at.promoted || w.promotes(n)
+	if at.box == 0 && w.boxed(n) {
+		at.box = n
+	}
+	return at
 }
 
 // layout is true for a cell that holds more than a value, or stands beside one that does: a column
@@ -226,7 +241,7 @@ func (w *blockWalk) flush() {
 		b.Heading = w.path(entitling)
 	}
 	w.blocks = append(w.blocks, b)
-	w.places = append(w.places, place{at.id, at.furniture, linked*2 > len(text), w.offers, at.promoted})
+	w.places = append(w.places, place{at.id, at.furniture, linked*2 > len(text), w.offers, at.promoted, at.box})
 }
 
 func (w *blockWalk) path(isHeading bool) []string {

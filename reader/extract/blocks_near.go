@@ -12,9 +12,10 @@ import (
 type place struct {
 	own       dom.ID // the innermost block element around it
 	furniture furniture
-	link      bool // most of its text is links
-	offered   bool // it lies inside a link to a document
-	promoted  bool // it lies in a box whose text takes turns
+	link      bool   // most of its text is links
+	offered   bool   // it lies inside a link to a document
+	promoted  bool   // it lies in a box whose text takes turns
+	box       dom.ID // the box of its own that it lies in
 }
 
 // furniture says how surely an element, or one around it, is none of the content, by tag and role.

@@ -40,8 +40,8 @@ type Report struct {
 	Removed  int // blocks that are gone
 	Changed  int // blocks of which a part is new
 	Passages []Passage
-	// Ignored counts differences that were passed over because the same place differed on most of
-	// the visits before.
+	// Ignored counts differences that were passed over: a count or time in a place that differed on most
+	// of the visits before, a box or place whose texts take turns.
 	Ignored int
 }
 
@@ -87,7 +87,7 @@ func (d *Detector) Missing(old State) (Report, State) {
 // first. It returns the state to keep.
 func (d *Detector) Visit(old State, blocks []extract.Block) (Report, State) {
 	now := d.print(blocks)
-	r, flicker := d.compare(old, &visit{units: now.joined(old.Coarse), others: now.others})
+	r, flicker := d.compare(old, &visit{keyed: now.keyed, units: now.joined(old.Coarse), others: now.others})
 	state := now.state(flicker)
 	if state.Whole == old.Whole {
 		r = Report{Kind: Unchanged} // the same letters, set into other blocks

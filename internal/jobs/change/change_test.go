@@ -189,6 +189,7 @@ func TestNoStateIsLargerThanFourKilobytes(t *testing.T) {
 		} else {
 			s.Spots = make([]flickers, mostSpots)
 		}
+		s.Past = make([]uint32, mostPast)
 		b, err := s.MarshalBinary()
 		if err != nil || len(b) > 4096 || len(s.Spots) != mostSpots || len(s.Others) != mostOthers {
 			t.Errorf("%d sentences: %d bytes, %d spots, %d others, %v", n, len(b), len(s.Spots), len(s.Others), err)

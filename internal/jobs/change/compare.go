@@ -13,15 +13,17 @@ import (
 
 // visit is a page as it stands now: its units with their text, which ends with the call.
 type visit struct {
-	keyed  *keyed
-	whole  strings.Builder // the letters of all units
-	units  []textUnit
-	others []uint32
+	keyed      *keyed
+	whole      strings.Builder // the letters of all units
+	units      []textUnit
+	others     []uint32
+	wordPrints map[string]uint64
 }
 
 type textUnit struct {
 	unit
-	block int // index of its block among the kept ones
+	spot  uint16 // of its text without digits
+	block int    // index of its block among the kept ones
 	text  string
 	owner *extract.Block
 }
@@ -33,7 +35,7 @@ const (
 
 // print makes the units of a page.
 func (d *Detector) print(blocks []extract.Block) *visit {
-	v := &visit{keyed: d.keyed()}
+	v := &visit{keyed: d.keyed(), wordPrints: make(map[string]uint64)}
 	kept := 0
 	var before *extract.Block // the kept block before
 	for i := range blocks {
@@ -78,10 +80,18 @@ func (v *visit) sentences(b *extract.Block, kept int) {
 	}
 }
 
-func (v *visit) add(plain string, block int, text string, owner *extract.Block) {
-	v.whole.WriteString(plain)
+func (v *visit) add(letters string, block int, text string, owner *extract.Block) {
+	v.whole.WriteString(letters)
+	place := v.sketch(text)
+	if letters[0] != 0 && idle(text) {
+		place |= traitPlain
+		if owner.Boxed {
+			place |= traitBoxed
+		}
+	}
 	v.units = append(v.units, textUnit{
-		unit:  unit{v.keyed.print(plain) & printMask, uint16(v.keyed.print("place\x00" + extract.Timeless(text)))},
+		unit:  unit{v.keyed.print(letters) & printMask, place},
+		spot:  uint16(v.keyed.print("place\x00" + extract.Timeless(text))),
 		block: block, text: text, owner: owner,
 	})
 }
@@ -158,8 +168,8 @@ func (v *visit) joined(coarse uint8) []textUnit {
 
 // state is what is kept of v: of a long page shorter prints without places, of a very long one
 // prints of joined neighbours.
-func (v *visit) state(spots []flickers) State {
-	s := State{Seen: true, Whole: v.keyed.print(v.whole.String()), Others: v.others, Spots: spots, Slim: len(v.units) > mostUnits}
+func (v *visit) state(f *flicker) State {
+	s := State{Seen: true, Whole: v.keyed.print(v.whole.String()), Others: v.others, Spots: f.spots(), Past: f.past, Slim: len(v.units) > mostUnits}
 	units := v.units
 	for len(units) > mostSlim {
 		s.Coarse++
@@ -179,64 +189,75 @@ func (s State) mask() uint64 {
 	return printMask
 }
 
-// compare finds the units of now that the visit before did not have, and those it had that are gone.
-func (d *Detector) compare(old State, now *visit) (Report, []flickers) {
-	mask := old.mask()
-	had := make(map[uint64]int, len(old.Units))
-	for _, u := range old.Units {
-		had[u.print&mask]++
-	}
-	stayed := make(map[uint64]int, len(now.units))
-	isNew := make([]bool, len(now.units))
-	furniture := make(map[uint32]bool, len(old.Others))
-	for _, o := range old.Others {
-		furniture[o] = true
-	}
-	for i, u := range now.units {
-		stayed[u.print]++
-		switch {
-		case had[u.print&mask] > 0:
-			had[u.print&mask]--
-		case stayed[u.print] == 1 && furniture[uint32(u.print&otherMask)]:
-		default:
-			isNew[i] = true
-		}
-	}
-	lost := lostUnits(old, now, had)
-	f := newFlicker(old.Spots)
-	var r Report
-	if !old.Slim {
-		f.settle(&r, now, isNew, &lost)
-	}
-	d.count(&r, now, isNew, lost)
-	return r, f.spots()
+// difference is what sets a visit apart from the one before.
+type difference struct {
+	old   State
+	now   *visit
+	isNew []bool // of the units of now: the visit before did not have it
+	from  []int  // where in old they stood; -1 for none
+	gone  []bool // of the units of old: it is nowhere on the page now
+	left  []bool // of the units of old: it stands in the furniture now
 }
 
-// lostUnits are the units of the visit before that are nowhere on the page now.
-func lostUnits(old State, now *visit, had map[uint64]int) []unit {
-	around := make(map[uint32]bool, len(now.others))
-	for _, o := range now.others {
-		around[o] = true
+// compare finds the units of now that the visit before did not have, and those it had that are gone.
+func (d *Detector) compare(old State, now *visit) (Report, *flicker) {
+	x := differ(old, now)
+	f := newFlicker(old)
+	var r Report
+	if !old.Slim {
+		f.settle(&r, x)
+		f.turns(&r, x)
 	}
-	var lost []unit
+	d.count(&r, x)
+	return r, f
+}
+
+func differ(old State, now *visit) *difference {
+	x := &difference{old: old, now: now, isNew: make([]bool, len(now.units)), from: make([]int, len(now.units)), gone: make([]bool, len(old.Units)), left: make([]bool, len(old.Units))}
 	mask := old.mask()
-	for _, u := range old.Units {
-		if had[u.print&mask] <= 0 {
-			continue
+	had := make(map[uint64][]int, len(old.Units)) // where each print stood that no unit of now took yet
+	for i, u := range old.Units {
+		had[u.print&mask] = append(had[u.print&mask], i)
+	}
+	furniture := set(old.Others)
+	seen := make(map[uint64]bool, len(now.units))
+	for i, u := range now.units {
+		x.from[i] = -1
+		if at := had[u.print&mask]; len(at) > 0 {
+			x.from[i], had[u.print&mask] = at[0], at[1:]
+		} else {
+			x.isNew[i] = seen[u.print] || !furniture[uint32(u.print&otherMask)]
 		}
-		had[u.print&mask]--
-		if !around[uint32(u.print&otherMask)] {
-			lost = append(lost, u)
+		seen[u.print] = true
+	}
+	around := set(now.others)
+	for _, at := range had {
+		for _, i := range at {
+			x.left[i] = around[old.Units[i].short()]
+			x.gone[i] = !x.left[i]
 		}
 	}
-	return lost
+	return x
+}
+
+func set(prints []uint32) map[uint32]bool {
+	m := make(map[uint32]bool, len(prints))
+	for _, p := range prints {
+		m[p] = true
+	}
+	return m
 }
 
 // count fills the report: a block all of whose units are new is added, one with old units is
 // changed; units that are gone without a new one in their stead are removed.
-func (d *Detector) count(r *Report, now *visit, isNew []bool, lost []unit) {
+func (d *Detector) count(r *Report, x *difference) {
 	r.Kind = Unchanged
-	gone := len(lost)
+	now, isNew, gone := x.now, x.isNew, 0
+	for _, g := range x.gone {
+		if g {
+			gone++
+		}
+	}
 	for i := 0; i < len(now.units); {
 		j, fresh := i, 0
 		for j < len(now.units) && now.units[j].block == now.units[i].block {

@@ -33,6 +33,9 @@ var furniture = regexp.MustCompile(`(?i)^(` +
 	lookedAfter + `(\s*:| op| on)?\s+` + moment + `|` +
 	`(` + lookedAfter + `\s*:?\s*)?` + ago + `( (` + updated + `))?|` +
 	`(the time is|het is nu|pontos idő:?) \d\d?[:.]\d\d( (uur|óra))?|((er zijn |zijn er |op dit moment |right now |jelenleg |nu |currently |most |there are )*\d+ (bezoekers|mensen|people|visitors|látogató|olvasó)( (zijn|are))? (op de(ze)? (site|pagina)|online|olvassa|böngészi|nézi|(viewing|reading|on) (this|the) (page|site))\pL*( az oldalt)?)|` +
+	`((geschatte |actuele |estimated |current )?(wachttijd|waiting time|wait time)|(várható |aktuális )?várakozási idő)( (aan|bij|at|in|az?) [\pL ]{3,40})?\s*:?\s*(ongeveer |about |kb\.? )?\d+ ?(min\pL*|perc)|` +
+	`((u bent|je bent|you are) )?(bezoeker|visitor)( nummer| number| no\.?| nr\.?)?\s*:?\s*\d[\d., ]*|(ön az? )?\d[\d ]*\. látogató(nk)?|(szerveridő|szerver idő|rendszeridő)\s*:?\s*\d\d?:\d\d(:\d\d)?|` +
+	`(geplaatst|gepubliceerd|posted|published|közzétéve|feltöltve|megjelent)\s*:?\s*` + ago + `|` +
 	`(ön előtt|jelenleg)( még)? \d+ (várakozó|ügyfél)( (van|áll|várakozik))?( a sorban| ön előtt)?|` +
 	`(((het|ez|ez a|it is|it's|\d{4}\.|naptári) )*(week|weeknummer|week number|week no\.?|hét)\s*:?\s*\d\d?|((ez a|\d{4}\.) )?\d\d?\. (naptári )?hét( van)?)( (van|of) \d{4})?|` +
 	`((vandaag|nu|today|now|ma|most|temperatu\pL+|hőmérséklet|(het )?(weer|weather)( (in|te) \pL[\pL -]*)?|(\pL[\pL -]* )?időjárása?)\s*:?\s*)?[-−]?\d+ ?°\s?c?(` + weather + `)*)$`)
@@ -45,7 +48,7 @@ const (
 		`(datum )?laatste (wijziging|aanpassing|update|controle)|last (update|change|revision|review)|(az )?(utolsó|legutóbbi) (frissítés|módosítás|ellenőrzés)( (dátuma|ideje|időpontja))?)`
 	moment  = `(\pL+,? )?(\d\d?[-./ ]+(\d\d?|\pL+)[-./, ]+\d{4}|\d{4}[-./ ]+(\d\d?|\pL+)[-./ ]+\d\d?\.?)(,?( (om|at|-))? \d\d?[:.]\d\d([:.]\d\d)?( ?(uur|óra|h|am|pm|-?kor))?)?`
 	ago     = `(\d+ ?(sec\pL*|min\pL*|uur|uren|dag|dagen|week|weken|maand|maanden|jaar) geleden|\d+ ?(second|minute|min|hour|day|week|month|year)s? ago|\d+ (másodperc|perc|óra|nap|hét|hónap|év|órá|het)\pL{2,3} ezelőtt|\d+ (perce|órája|napja|hete|hónapja|éve))`
-	weather = `[ ,–-]+(licht|zwaar|half|zonnig|bewolkt|helder|regen\pL*|buien|onweer|mist|sneeuw|wind\pL*|en|droog|sunny|cloudy|clear|light|heavy|rain|showers|fog|snow|wind|dry|and|partly|mostly|` +
+	weather = `[ ,–-]+(lichte?|zware?|half|zonnig|bewolkt|helder|regen\pL*|buien|onweer|mist|sneeuw|wind\pL*|en|droog|sunny|cloudy|clear|light|heavy|rain|showers|fog|snow|wind|dry|and|partly|mostly|` +
 		`napos|felhős|borult|derült|gyenge|erős|eső|zápor|köd|hó|havazás|szél|szeles|száraz|és|enyhén)`
 )
 
