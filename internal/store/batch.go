@@ -10,6 +10,10 @@ import (
 // maxBatch is how many items one transaction takes at most.
 const maxBatch = 200
 
+// maxWeight is what the items of one transaction may weigh, but for the last one: the URLs that they queue. Others
+// wait for its locks.
+const maxWeight = 5000
+
 // flushTime is how long the transaction of a batch may take.
 const flushTime = 20 * time.Second
 
@@ -20,6 +24,7 @@ var errClosed = errors.New("the store is closed")
 // last one was written. Nothing waits for company: a lone item is written at once.
 type batcher[T any] struct {
 	flush func(ctx context.Context, items []*T) error
+	weigh func(*T) int // how much of maxWeight an item takes; nil is nothing
 	in    chan *waiting[T]
 	quit  chan struct{}
 	once  sync.Once
@@ -31,8 +36,8 @@ type waiting[T any] struct {
 	err  chan error
 }
 
-func newBatcher[T any](flush func(ctx context.Context, items []*T) error) *batcher[T] {
-	b := &batcher[T]{flush: flush, in: make(chan *waiting[T], maxBatch), quit: make(chan struct{})}
+func newBatcher[T any](flush func(ctx context.Context, items []*T) error, weigh func(*T) int) *batcher[T] {
+	b := &batcher[T]{flush: flush, weigh: weigh, in: make(chan *waiting[T], maxBatch), quit: make(chan struct{})}
 	b.done.Go(b.run)
 	return b
 }
@@ -91,15 +96,23 @@ func (b *batcher[T]) drain() {
 
 func (b *batcher[T]) gather(first *waiting[T]) []*waiting[T] {
 	batch := []*waiting[T]{first}
-	for len(batch) < maxBatch {
+	for weight := b.weight(first); len(batch) < maxBatch && weight < maxWeight; {
 		select {
 		case next := <-b.in:
 			batch = append(batch, next)
+			weight += b.weight(next)
 		default:
 			return batch
 		}
 	}
 	return batch
+}
+
+func (b *batcher[T]) weight(w *waiting[T]) int {
+	if b.weigh == nil {
+		return 0
+	}
+	return b.weigh(w.item)
 }
 
 // write flushes a batch. When it fails as a whole, each item is tried alone, so that one bad item

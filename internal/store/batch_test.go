@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"errors"
+	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,7 +21,7 @@ func TestABadItemHarmsNobodyElse(t *testing.T) {
 		}
 		written.Add(int64(len(items)))
 		return nil
-	})
+	}, nil)
 	var wg sync.WaitGroup
 	for i := range 100 {
 		wg.Go(func() {
@@ -44,7 +46,7 @@ func TestWhatWasTakenIsWrittenBeforeTheEnd(t *testing.T) {
 			<-release
 		}
 		return nil
-	})
+	}, nil)
 	var wg sync.WaitGroup
 	var refused atomic.Int64
 	item := 1
@@ -71,5 +73,34 @@ func TestWhatWasTakenIsWrittenBeforeTheEnd(t *testing.T) {
 	cancel()
 	if err := b.do(ctx, &item); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a context that is over: %v", err)
+	}
+}
+
+// Two large sitemaps are two transactions.
+func TestHeavyItemsAreWrittenApart(t *testing.T) {
+	started, release := make(chan struct{}), make(chan struct{})
+	var sizes []int
+	b := newBatcher(func(_ context.Context, items []*int) error {
+		if sizes = append(sizes, len(items)); len(sizes) == 1 {
+			close(started)
+			<-release
+		}
+		return nil
+	}, func(weight *int) int { return *weight })
+	var wg sync.WaitGroup
+	write := func(weight int) { wg.Go(func() { noError(t, b.do(t.Context(), &weight)) }) }
+	write(1)
+	<-started
+	for range 4 {
+		write(maxWeight / 2)
+	}
+	for len(b.in) < 4 {
+		runtime.Gosched()
+	}
+	close(release)
+	wg.Wait()
+	b.close()
+	if !slices.Equal(sizes, []int{1, 2, 2}) {
+		t.Errorf("transactions of %v items, want 1, 2, 2", sizes)
 	}
 }

@@ -107,18 +107,18 @@ func TestALargeSitemapIsQueuedInParts(t *testing.T) {
 		must[jobs.Job](t)(s.CreateJob(t.Context(), spec))
 		kept := 0
 		f := jobs.Finish{Item: claimAll(t, s, jobs.Pace{})[0], Fate: jobs.Ended, Counter: string(reader.Failed), Requests: 1, Kept: func() { kept++ }}
-		for n := range 2*mostFound + 1 {
+		for n := range 2*maxWeight + 1 {
 			f.Found = append(f.Found, page("a.example", fmt.Sprintf("/%d", n)))
 		}
 		noError(t, s.FinishItem(t.Context(), f))
-		if n := number(t, s, "SELECT COUNT(*) FROM frontier WHERE state = 0"); n != 2*mostFound+1 || kept != 1 {
-			t.Errorf("%d URLs wait, want %d; it was told %d times that they are kept", n, 2*mostFound+1, kept)
+		if n := number(t, s, "SELECT COUNT(*) FROM frontier WHERE state = 0"); n != 2*maxWeight+1 || kept != 1 {
+			t.Errorf("%d URLs wait, want %d; it was told %d times that they are kept", n, 2*maxWeight+1, kept)
 		}
-		if n := number(t, s, "SELECT pending FROM hosts"); n != 2*mostFound+1 {
+		if n := number(t, s, "SELECT pending FROM hosts"); n != 2*maxWeight+1 {
 			t.Errorf("%d URLs wait for the host", n)
 		}
 		j := must[jobs.Job](t)(s.Job(t.Context(), account.ID, spec.ID))
-		if j.Status != jobs.Running || j.Total != 2*mostFound+2 || j.Counts.Failed != 1 {
+		if j.Status != jobs.Running || j.Total != 2*maxWeight+2 || j.Counts.Failed != 1 {
 			t.Errorf("the job is %+v", j)
 		}
 		if next := claimAll(t, s, jobs.Pace{}); len(next) != 1 || next[0].URL != "https://a.example/0" {

@@ -46,22 +46,19 @@ type jobDelta struct {
 // FinishItem writes what became of an item, together with others that ended at the same time. See
 // jobs.Store.
 func (s *Store) FinishItem(ctx context.Context, f jobs.Finish) error {
-	for len(f.Found) > mostFound {
-		part := jobs.Finish{Item: f.Item, Fate: jobs.GoesOn, Found: f.Found[:mostFound]}
+	for len(f.Found) > maxWeight {
+		part := jobs.Finish{Item: f.Item, Fate: jobs.GoesOn, Found: f.Found[:maxWeight]}
 		part.Item.Turn = nil
 		if err := s.finishes.do(ctx, &part); err != nil {
 			return fmt.Errorf("queue a part of what a URL found: %w", err)
 		}
-		f.Found = f.Found[mostFound:]
+		f.Found = f.Found[maxWeight:]
 	}
 	if err := s.finishes.do(ctx, &f); err != nil {
 		return fmt.Errorf("finish a URL: %w", err)
 	}
 	return nil
 }
-
-// mostFound is how many URLs of one sitemap or page a transaction queues: others wait for its locks.
-const mostFound = 5000
 
 // flushFinishes writes a batch in one transaction. It locks hosts first, then jobs, then usage.
 func (s *Store) flushFinishes(ctx context.Context, items []*jobs.Finish) error {

@@ -104,9 +104,9 @@ func Open(ctx context.Context, rawURL string, o Options) (*Store, error) {
 	if err := s.openRiver(); err != nil {
 		return nil, errors.Join(err, s.closeDatabase())
 	}
-	s.ledger = newBatcher(s.flushLedger)
-	s.log = newBatcher(s.flushLog)
-	s.finishes = newBatcher(s.flushFinishes)
+	s.ledger = newBatcher(s.flushLedger, nil)
+	s.log = newBatcher(s.flushLog, nil)
+	s.finishes = newBatcher(s.flushFinishes, func(f *jobs.Finish) int { return len(f.Found) })
 	s.queues = newQueues()
 	return s, nil
 }
