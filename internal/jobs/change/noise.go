@@ -24,7 +24,8 @@ func volatile(line string) bool {
 var trail = regexp.MustCompile(`(?i)^(u bent hier|je bent hier|you are here|ön itt (áll|van|jár)|jelenlegi hely|itt jár)\s*:`)
 
 // furniture is a line, or a part of one, that a page's program adds: how long it takes to read, how it is rated, how
-// fast it was made, when it was printed or looked after, the weather, the week, how long others wait.
+// fast it was made, when it was printed or looked after, the weather, the week, how long others wait, what a clock
+// shows: a time of day alone, but for those to which people meet.
 var furniture = regexp.MustCompile(`(?i)^(` +
 	`(leestijd|reading time|olvasási idő)\s*:?\s*\d+ ?(min\pL*|perc)\.?|\d+ ?min\pL*\.? (read|leestijd|leestijd\.)|\d+ perc olvasás|` +
 	`((gemiddelde )?(waardering|beoordeling)|(average )?rating|(átlagos )?értékelés)\s*:?\s*\d([.,]\d+)?( ?(/|van|of|out of) ?\d+)?( ?\(\d[\d., ]* (stem\pL*|votes?|beoordeling\pL*|ratings?|reviews?|szavazat\pL*|értékelés\pL*)\))?|` +
@@ -32,21 +33,24 @@ var furniture = regexp.MustCompile(`(?i)^(` +
 	`(pagina|page|az oldal|deze pagina is|this page was)( (gegenereerd|generated|geladen|loaded|opgebouwd|rendered) in)? \d+([.,]\d+)? ?(seconden|seconds?|sec\.?|ms|s|másodperc)( alatt (készült|generálódott|töltődött be))?|` +
 	lookedAfter + `(\s*:| op| on)?\s+` + moment + `|` +
 	`(` + lookedAfter + `\s*:?\s*)?` + ago + `( (` + updated + `))?|` +
+	`((\pL+,? )?` + day + `,?( \pL+)? )?(\d\d?:(` + odd + `|\d\d:\d\d)( ?(uur|óra|h))?|\d\d?\.` + odd + ` (uur|óra))|` +
 	`(the time is|het is nu|pontos idő:?) \d\d?[:.]\d\d( (uur|óra))?|((er zijn |zijn er |op dit moment |right now |jelenleg |nu |currently |most |there are )*\d+ (bezoekers|mensen|people|visitors|látogató|olvasó)( (zijn|are))? (op de(ze)? (site|pagina)|online|olvassa|böngészi|nézi|(viewing|reading|on) (this|the) (page|site))\pL*( az oldalt)?)|` +
 	`((geschatte |actuele |estimated |current )?(wachttijd|waiting time|wait time)|(várható |aktuális )?várakozási idő)( (aan|bij|at|in|az?) [\pL ]{3,40})?\s*:?\s*(ongeveer |about |kb\.? )?\d+ ?(min\pL*|perc)|` +
-	`((u bent|je bent|you are) )?(bezoeker|visitor)( nummer| number| no\.?| nr\.?)?\s*:?\s*\d[\d., ]*|(ön az? )?\d[\d ]*\. látogató(nk)?|(szerveridő|szerver idő|rendszeridő)\s*:?\s*\d\d?:\d\d(:\d\d)?|` +
+	`((u bent|je bent|you are) )?(bezoeker|visitor)( nummer| number| no\.?| nr\.?)?\s*:?\s*\d[\d., ]*|(ön az? )?\d[\d ]*\. látogató(nk)?|(szerveridő|szerver idő|rendszeridő|servertijd|systeemtijd|server time|system time)\s*:?\s*\d\d?:\d\d(:\d\d)?|` +
 	`(geplaatst|gepubliceerd|posted|published|közzétéve|feltöltve|megjelent)\s*:?\s*` + ago + `|` +
 	`(ön előtt|jelenleg)( még)? \d+ (várakozó|ügyfél)( (van|áll|várakozik))?( a sorban| ön előtt)?|` +
-	`(((het|ez|ez a|it is|it's|\d{4}\.|naptári) )*(week|weeknummer|week number|week no\.?|hét)\s*:?\s*\d\d?|((ez a|\d{4}\.) )?\d\d?\. (naptári )?hét( van)?)( (van|of) \d{4})?|` +
+	`(((het|het is|ez|ez a|it is|it's|\d{4}\.|naptári) )*(week|weeknummer|week number|week no\.?|hét)\s*:?\s*\d\d?|((ez a|\d{4}\.) )?\d\d?\. (naptári )?hét( van)?)( (van|of) \d{4})?|` +
 	`((vandaag|nu|today|now|ma|most|temperatu\pL+|hőmérséklet|(het )?(weer|weather)( (in|te) \pL[\pL -]*)?|(\pL[\pL -]* )?időjárása?)\s*:?\s*)?[-−]?\d+ ?°\s?c?(` + weather + `)*)$`)
 
-// What furniture is made of: the words of a page that was looked after, a date with a time or without, and
+// What furniture is made of: the words of a page that was looked after, a date, with a time or without, and
 // how the weather is.
 const (
 	updated     = `bijgewerkt|gewijzigd|geactualiseerd|gecontroleerd|updated|modified|changed|edited|revised|frissítve|módosítva|frissült|módosult`
 	lookedAfter = `(((de(ze)? |this |az? )?(pagina|page|tekst|content|oldal)( (is|was))? )?((voor het )?laatst |last |utoljára |legutóbb )?(` + updated + `|(af)?gedrukt|geprint|printed|nyomtatva|reviewed|checked)|` +
 		`(datum )?laatste (wijziging|aanpassing|update|controle)|last (update|change|revision|review)|(az )?(utolsó|legutóbbi) (frissítés|módosítás|ellenőrzés)( (dátuma|ideje|időpontja))?)`
-	moment  = `(\pL+,? )?(\d\d?[-./ ]+(\d\d?|\pL+)[-./, ]+\d{4}|\d{4}[-./ ]+(\d\d?|\pL+)[-./ ]+\d\d?\.?)(,?( (om|at|-))? \d\d?[:.]\d\d([:.]\d\d)?( ?(uur|óra|h|am|pm|-?kor))?)?`
+	odd     = `(\d[1-46-8]|[0-4]9)`
+	day     = `(\d\d?[-./ ]+(\d\d?|\pL+)[-./, ]+\d{4}|\d{4}[-./ ]+(\d\d?|\pL+)[-./ ]+\d\d?\.?)`
+	moment  = `(\pL+,? )?` + day + `(,?( (om|at|-))? \d\d?[:.]\d\d([:.]\d\d)?( ?(uur|óra|h|am|pm|-?kor))?)?`
 	ago     = `(\d+ ?(sec\pL*|min\pL*|uur|uren|dag|dagen|week|weken|maand|maanden|jaar) geleden|\d+ ?(second|minute|min|hour|day|week|month|year)s? ago|\d+ (másodperc|perc|óra|nap|hét|hónap|év|órá|het)\pL{2,3} ezelőtt|\d+ (perce|órája|napja|hete|hónapja|éve))`
 	weather = `[ ,–-]+(lichte?|zware?|half|zonnig|bewolkt|helder|regen\pL*|buien|onweer|mist|sneeuw|wind\pL*|en|droog|sunny|cloudy|clear|light|heavy|rain|showers|fog|snow|wind|dry|and|partly|mostly|` +
 		`napos|felhős|borult|derült|gyenge|erős|eső|zápor|köd|hó|havazás|szél|szeles|száraz|és|enyhén)`
