@@ -330,6 +330,7 @@ func (f *fetching) fetch(t testing.TB, i jobs.Item) {
 	if f.ledger {
 		finish = delivery(t, f.s, i, f.account, f.key)
 	}
+	<-time.After(time.Until(i.Turn.(*jobTurn).From()))
 	now := time.Now()
 	f.mu.Lock()
 	if f.busy[i.Pace] {
