@@ -40,6 +40,24 @@ func (e AccountStatus) Valid() bool {
 	}
 }
 
+// Defines values for ChangeFlickersWhy.
+const (
+	Digits ChangeFlickersWhy = "digits"
+	Turns  ChangeFlickersWhy = "turns"
+)
+
+// Valid indicates whether the value is a known member of the ChangeFlickersWhy enum.
+func (e ChangeFlickersWhy) Valid() bool {
+	switch e {
+	case Digits:
+		return true
+	case Turns:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ChangeKind.
 const (
 	ChangeKindBack    ChangeKind = "back"
@@ -579,7 +597,19 @@ type Change struct {
 	} `json:"blocks,omitempty"`
 	DetectedAt time.Time `json:"detected_at"`
 
-	// Ignored Differences that were passed over: those places differ at most visits.
+	// Flickers What was learned of them, for the first eight.
+	Flickers *[]struct {
+		// Heading The headings above it.
+		Heading []string `json:"heading"`
+
+		// Visits Visits in a row at which the place differed; a text that came back counts twice.
+		Visits int `json:"visits"`
+
+		// Why `digits`: a text that differs in its digits; `turns`: texts that take turns.
+		Why ChangeFlickersWhy `json:"why"`
+	} `json:"flickers,omitempty"`
+
+	// Ignored Differences that were passed over: counts and clocks that differ at most visits, and texts that take turns.
 	Ignored  *int       `json:"ignored,omitempty"`
 	Kind     ChangeKind `json:"kind"`
 	Page     *Page      `json:"page,omitempty"`
@@ -596,6 +626,9 @@ type Change struct {
 	Title  *string `json:"title,omitempty"`
 	Url    string  `json:"url"`
 }
+
+// ChangeFlickersWhy `digits`: a text that differs in its digits; `turns`: texts that take turns.
+type ChangeFlickersWhy string
 
 // ChangeKind defines model for Change.Kind.
 type ChangeKind string

@@ -172,6 +172,30 @@ func (m *monitor) pages() []watch.Page {
 	return all
 }
 
+// A change tells what of the page was passed over, and why.
+func TestAChangeTellsWhatTakesTurnsBesideIt(t *testing.T) {
+	t.Parallel()
+	start := day(amsterdam, 2026, 5, 4, 6, 0)
+	m := newMonitor(t, "subsidieupdate", start)
+	put := func(turn, extra string) {
+		m.Page("a.test", "/subsidies", `<!doctype html><html lang=nl><title>Subsidies</title><body><main><h1>Subsidies</h1><h2>Voorwaarden</h2><p>De gemeente helpt verenigingen met geld voor plannen die de buurt mooier maken.</p>
+<div class="css-1f"><h3><a href="/uit">`+turn+`</a></h3></div><p>Het college besluit binnen acht weken en schrijft u een brief. `+extra+`</p></main></body></html>`)
+	}
+	put("Kom naar de molendag", "")
+	m.follow(watch.Watch{}, siteOf("http://a.test/subsidies"))
+	m.runUntil(start.AddDate(0, 0, 1))
+	m.collect()
+	put("Leen een lastenfiets", "Nieuw is het zwaluwplafond.")
+	m.runUntil(start.AddDate(0, 0, 3))
+	changes := m.collect()
+	if len(changes) != 1 || len(changes[0].Passages) != 1 || !strings.Contains(changes[0].Passages[0].Excerpt, "zwaluwplafond") {
+		t.Fatalf("got %+v", changes)
+	}
+	if c := changes[0]; c.Ignored != 1 || len(c.Flickers) != 1 || c.Flickers[0].Why != "turns" || !slices.Contains(c.Flickers[0].Heading, "Voorwaarden") {
+		t.Errorf("passed over: %d, %+v", c.Ignored, c.Flickers)
+	}
+}
+
 // shortQuotes proves S12 and B09: a short quote of what is new, with its source; a webhook has neither.
 func shortQuotes(t *testing.T, profile string, start time.Time) {
 	m := newMonitor(t, profile, start)

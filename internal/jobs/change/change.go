@@ -43,6 +43,26 @@ type Report struct {
 	// Ignored counts differences that were passed over: a count or time in a place that differed on most
 	// of the visits before, a box or place whose texts take turns.
 	Ignored int
+	// Flickers tell of such differences, of the first ones on the page.
+	Flickers []Flicker
+}
+
+// Flicker is a difference that was passed over.
+type Flicker struct {
+	Heading []string `json:"heading"`
+	Why     string   `json:"why"`    // what differs: digits, or turns that texts take
+	Visits  int      `json:"visits"` // in a row at which the place differed; a text that came back counts twice
+}
+
+// mostFlickers is how many of what was passed over a report tells of.
+const mostFlickers = 8
+
+// pass counts a difference that is passed over, which u shows now.
+func (r *Report) pass(u textUnit, why string, visits uint8) {
+	r.Ignored++
+	if len(r.Flickers) < mostFlickers {
+		r.Flickers = append(r.Flickers, Flicker{headings(u.owner.Heading), why, int(visits)})
+	}
 }
 
 // Options of a Detector.

@@ -122,7 +122,8 @@ func TestAPlaceThatDiffersAtEveryVisitIsLearned(t *testing.T) {
 	if r.Kind != Unchanged || r.Ignored != 1 {
 		t.Errorf("sixth visit: %+v", r)
 	}
-	if r := visits(t, append(versions, page("Er zijn nog 80 plaatsen vrij", "Aanvragen kan tot 9 mei 2027."))...); r.Kind != Changed {
+	r = visits(t, append(versions, page("Er zijn nog 80 plaatsen vrij", "Aanvragen kan tot 9 mei 2027."))...)
+	if got := fmt.Sprint(r.Flickers); r.Kind != Changed || r.Ignored != 1 || got != "[{[Subsidie] digits 6}]" {
 		t.Errorf("a real change beside it: %+v", r)
 	}
 }

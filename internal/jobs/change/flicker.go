@@ -63,10 +63,10 @@ func (f *flicker) settle(r *Report, x *difference) {
 		if !x.isNew[i] || at[words] == 0 {
 			continue
 		}
-		if f.again(u.spot, 0) > patience {
+		if runs := f.again(u.spot, 0); runs > patience {
 			x.isNew[i] = false
 			x.gone[at[words]-1] = false
-			r.Ignored++
+			r.pass(u, "digits", runs)
 		}
 	}
 }
@@ -100,11 +100,11 @@ func (f *flicker) swap(r *Report, x *difference, i, j int) {
 		return
 	}
 	place := uint16(x.now.keyed.print(fmt.Sprint("turns", x.print(lo), x.print(hi))))
-	known := f.again(place, f.back(x, came)) > turning
+	runs := f.again(place, f.back(x, came))
 	for _, k := range went {
 		f.remember(x.old.Units[k].short())
 	}
-	if !known {
+	if runs <= turning {
 		came = slices.DeleteFunc(came, func(k int) bool { return !x.now.units[k].is(traitBoxed) })
 		went = slices.DeleteFunc(went, func(k int) bool { return !x.old.Units[k].is(traitBoxed) })
 	}
@@ -117,7 +117,7 @@ func (f *flicker) swap(r *Report, x *difference, i, j int) {
 	for _, k := range went {
 		x.gone[k] = false
 	}
-	r.Ignored++
+	r.pass(x.now.units[came[0]], "turns", runs)
 }
 
 // back is 1 when one of the units came of now took turns before.

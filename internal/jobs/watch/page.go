@@ -213,7 +213,7 @@ func (v *visit) missing(ctx context.Context, p *Page) error {
 
 func (v *visit) describe(p *Page, r change.Report, final, title string) Change {
 	c := Change{
-		Round: v.claim.Round, URL: p.URL, Kind: r.Kind, DetectedAt: v.Clock.Now().UTC(), Title: title, Ignored: r.Ignored,
+		Round: v.claim.Round, URL: p.URL, Kind: r.Kind, DetectedAt: v.Clock.Now().UTC(), Title: title, Ignored: r.Ignored, Flickers: r.Flickers,
 		Blocks: Blocks{r.Added, r.Removed, r.Changed}, Passages: r.Passages, Source: final,
 	}
 	if c.Passages == nil {

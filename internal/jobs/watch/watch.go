@@ -163,7 +163,8 @@ type Change struct {
 	DetectedAt time.Time        `json:"detected_at"`
 	Title      string           `json:"title,omitempty"`
 	Blocks     Blocks           `json:"blocks"`
-	Ignored    int              `json:"ignored,omitempty"` // differences at places that differ at most visits
+	Ignored    int              `json:"ignored,omitempty"` // differences that were passed over
+	Flickers   []change.Flicker `json:"flickers,omitempty"`
 	Passages   []change.Passage `json:"passages"`
 	Source     string           `json:"source"`
 	Page       json.RawMessage  `json:"page,omitempty"`
