@@ -77,6 +77,8 @@ type Request struct {
 	Trace bool
 	// KnownBody is Document.BodyDigest of a visit before: an equal body ends a traced read there, unchanged.
 	KnownBody []byte
+	// Patience is how long turns may be waited for, beside the read's own time; 0 is within it.
+	Patience time.Duration
 }
 
 // Read reads one page. Its error is a *fault.Error: of the gate's when the page may not be or could
@@ -92,7 +94,7 @@ func (r *Reader) Read(ctx context.Context, req Request) (*Document, error) {
 	if o.timeout > 0 {
 		limit = min(limit, o.timeout)
 	}
-	within, cancel := context.WithTimeout(ctx, limit)
+	within, cancel := context.WithTimeout(ctx, limit+req.Patience)
 	defer cancel()
 	d, err := r.read(within, req, o)
 	if err != nil {
@@ -116,7 +118,7 @@ func timely(ctx context.Context, err error) error {
 func (r *Reader) read(ctx context.Context, req Request, o plan) (*Document, error) {
 	page, verdict, err := r.gate.Get(ctx, gate.Ask{
 		Profile: req.Profile, Cause: req.Cause, Target: req.Target, Language: o.Language, Country: strings.ToLower(o.Country),
-		Validators: req.Validators, Turn: req.Turn, FreshRobots: req.FreshRobots, RobotsSince: req.RobotsSince, Within: req.Within,
+		Validators: req.Validators, Turn: req.Turn, FreshRobots: req.FreshRobots, RobotsSince: req.RobotsSince, Within: req.Within, Patience: req.Patience,
 	})
 	if err != nil {
 		return nil, decided(err, verdict)

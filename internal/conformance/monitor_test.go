@@ -34,6 +34,8 @@ type monitor struct {
 	watch    watch.Watch
 	taken    int64 // the last change that was collected
 	turns    *countedTurns
+	slow     atomic.Int64  // requests whose answer waits for the clock
+	moment   time.Duration // the least that the clock is moved by while sites are visited
 }
 
 // countedTurns are the store's turns; it knows how many requests are under way, so that no time passes
@@ -72,7 +74,7 @@ func newMonitor(t *testing.T, profile string, start time.Time) *monitor {
 // newMonitorOn has its database there.
 func newMonitorOn(t *testing.T, profile string, start time.Time, database string) *monitor {
 	t.Helper()
-	m := &monitor{Web: origintest.New(t), t: t, clock: origintest.NewClock(start)}
+	m := &monitor{Web: origintest.New(t), t: t, clock: origintest.NewClock(start), moment: 250 * time.Millisecond}
 	m.Now = m.clock.Now
 	all, err := policy.Load(profiles.Files)
 	if err != nil {
@@ -190,17 +192,28 @@ func (m *monitor) runUntil(end time.Time) {
 
 // tick moves the clock to the next timer, and not by less than a moment: many are left over.
 func (m *monitor) tick() {
-	least := m.clock.Now().Add(250 * time.Millisecond)
+	least := m.clock.Now().Add(m.moment)
 	if next, ok := m.clock.Next(); ok && next.After(least) {
 		least = next
 	}
 	m.clock.AdvanceTo(least)
 }
 
-// settle waits, in real time, until nothing moves any more: no request is under way and no goroutine has
-// work. Where other tests keep the processor busy, a longer stillness has to do.
+// answersTake makes each answer take a while on the clock, which is moved by a part of it at least.
+func (m *monitor) answersTake(d, moment time.Duration) {
+	m.moment = moment
+	m.Before(func(origintest.Request) {
+		answer := m.clock.After(d)
+		m.slow.Add(1)
+		<-answer
+		m.slow.Add(-1)
+	})
+}
+
+// settle waits, in real time, until nothing moves any more: no request is under way but those that wait for the
+// clock, and no goroutine has work. Where other tests keep the processor busy, a longer stillness has to do.
 func (m *monitor) settle() {
-	state := func() [3]int { return [3]int{m.Conns(), int(m.turns.out.Load()), m.runner.Busy()} }
+	state := func() [3]int { return [3]int{m.Conns(), int(m.turns.out.Load() - m.slow.Load()), m.runner.Busy()} }
 	still, last := 0, state()
 	for still < 60 && m.runner.Busy() > 0 {
 		<-time.After(2 * time.Millisecond)

@@ -172,7 +172,7 @@ func (g *Gate) begin(ctx context.Context, a Ask) (*reading, context.Context, fun
 		})
 	}
 	if r.until = a.Until; r.until.IsZero() {
-		r.until = r.began.Add(g.cfg.Timeout)
+		r.until = r.began.Add(g.cfg.Timeout + a.Patience)
 	}
 	if deadline, ok := ctx.Deadline(); ok { // in real time, whatever the injected clock shows
 		if by := r.began.Add(time.Until(deadline)); by.Before(r.until) {

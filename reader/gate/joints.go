@@ -30,8 +30,11 @@ type Ask struct {
 	// before is asked for anew, under a profile that does so at the start of a crawl.
 	RobotsSince time.Time
 	// Until is when the answer must be there, by the gate's clock; the zero time is Config.Timeout
-	// from now. A deadline of the context counts as well: the earlier one holds.
+	// and Patience from now. A deadline of the context counts as well: the earlier one holds.
 	Until time.Time
+	// Patience, when not zero, is how long turns are waited for, so that a request that waited long is not cut
+	// off as soon as it is made.
+	Patience time.Duration
 	// Within, when not nil, says whether a redirect may lead there. A hop outside is not requested:
 	// Get returns an *OffScope error.
 	Within func(policy.Target) bool

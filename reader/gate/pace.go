@@ -42,7 +42,11 @@ func (r *reading) take(ctx context.Context, c policy.Case) (Turn, error) {
 			return nil, err
 		}
 	}
-	turn, err := r.cfg.Turns.Take(ctx, keys, r.until)
+	until := r.until
+	if by := r.began.Add(r.ask.Patience); r.ask.Patience > 0 && by.Before(until) {
+		until = by
+	}
+	turn, err := r.cfg.Turns.Take(ctx, keys, until)
 	if err != nil {
 		if cause := ctx.Err(); cause != nil && errors.Is(cause, context.DeadlineExceeded) && fault.Of(err) == fault.Internal {
 			return nil, busy(0)

@@ -133,7 +133,7 @@ func (v *visit) ask(p *Page, t policy.Target, want gate.Want) gate.Ask {
 	return gate.Ask{
 		Profile: v.Profile, Cause: v.cause(), Target: t, Want: want, Validators: p.Validators, RobotsSince: v.since,
 		Within: v.beside, Country: strings.ToLower(v.claim.Watch.Options.Read.Country),
-		Until: v.Clock.Now().Add(v.Timeout),
+		Until: v.Clock.Now().Add(patience + v.Timeout), Patience: patience,
 	}
 }
 

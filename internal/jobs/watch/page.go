@@ -26,14 +26,14 @@ func (v *visit) read(ctx context.Context, p *Page, t policy.Target) error {
 	charged := false
 	request := reader.Request{
 		Profile: v.Profile, Cause: v.cause(), Target: t, Options: w.Options.Read, FingerprintKey: v.claim.FingerprintKey,
-		NoTokens: w.Options.NoPage, Within: v.within(p), RobotsSince: v.since, Trace: true,
+		NoTokens: w.Options.NoPage, Within: v.within(p), RobotsSince: v.since, Trace: true, Patience: patience,
 	}
 	if state, err := stateOf(p); err == nil && state.Seen && state.Missed == 0 {
 		request.Validators, request.KnownBody = p.Validators, p.Body
 	}
 	err := v.Meter.Read(ctx, billing.Order{
 		Account: w.Account, Key: w.Key, Operation: v.claim.Round + "." + p.Hash, Job: w.ID, Kind: string(policy.CauseWatch),
-		Longest: 2 * v.Timeout, Request: request,
+		Longest: patience + 2*v.Timeout, Request: request,
 	}, func(ctx context.Context, d *reader.Document, h billing.Hold) error {
 		err := v.take(ctx, p, d, h)
 		charged = err == nil && h.Charge(d.Receipt()) > 0

@@ -15,12 +15,15 @@ import (
 )
 
 const (
-	defaultPages = 50              // of a site and round, when neither watch nor profile says
-	mostPages    = 1000            // known of a site
-	mostSitemaps = 20              // of a site
-	missesToGone = 2               // rounds with 404 or 410
-	longestWait  = 2 * time.Minute // that a visit is kept waiting for; beyond, it is given back
-	mostFailures = 12              // in a row, with growing waits, until a host is left alone for the round
+	defaultPages = 50               // of a site and round, when neither watch nor profile says
+	mostPages    = 1000             // known of a site
+	mostSitemaps = 20               // of a site
+	missesToGone = 2                // rounds with 404 or 410
+	longestWait  = 2 * time.Minute  // that a visit is kept waiting for; beyond, it is given back
+	patience     = time.Minute      // that a request waits for its turn
+	unpunctual   = 10 * time.Second // from the end of patience until a request is written, at most
+	longestIdle  = 5 * time.Minute  // that a visit waits in short waits; its lease is longer by more than a read
+	mostFailures = 12               // in a row, with growing waits, until a host is left alone for the round
 	endTime      = 10 * time.Second
 )
 
@@ -33,6 +36,7 @@ type visit struct {
 	known   map[string]*Page
 	skipped map[string]bool  // hosts left alone this round
 	heard   map[string]*word // sitemaps that answered in this visit, by what hints of theirs begin with
+	worked  time.Time        // when it last recorded something, which lengthens its lease
 	since   time.Time        // copies of robots.txt that are older are not used, where the profile says so
 	later   time.Time        // when a listing may be fetched that may not yet; zero is none
 	changes []Told
@@ -45,7 +49,7 @@ type visit struct {
 
 // visit visits the claim's site to the end, or gives it back.
 func (r *Runner) visit(ctx context.Context, c *Claim) {
-	v := &visit{Runner: r, claim: c, known: map[string]*Page{}, skipped: map[string]bool{}, heard: map[string]*word{}}
+	v := &visit{Runner: r, claim: c, known: map[string]*Page{}, skipped: map[string]bool{}, heard: map[string]*word{}, worked: r.Clock.Now()}
 	counted, sent := gate.Counting(ctx)
 	v.before, v.sent = c.Tally.Requests, sent
 	until, err := v.run(counted)
@@ -95,6 +99,9 @@ func (v *visit) run(ctx context.Context) (time.Time, error) {
 		if opens := v.opens(now); opens.After(now) {
 			return opens, nil
 		}
+		if now.Sub(v.worked) >= longestIdle {
+			return now, nil // to the end of the line, before the lease lapses
+		}
 		p := v.next(now)
 		if p == nil {
 			return v.later, nil
@@ -120,7 +127,7 @@ func (v *visit) opens(now time.Time) time.Time {
 	if !window.Open(now) {
 		return window.NextOpen(now)
 	}
-	if !window.Open(now.Add(v.Timeout)) {
+	if !window.Open(now.Add(patience + unpunctual)) {
 		return window.NextOpen(window.NextClosed(now))
 	}
 	return now
@@ -497,6 +504,7 @@ func (v *visit) record(ctx context.Context, p *Page, f Finding, kind change.Kind
 	if err != nil {
 		return err
 	}
+	v.worked = f.Page.CheckedAt
 	if f.Change != nil {
 		v.changes = append(v.changes, Told{seq, p.URL, kind})
 	}
