@@ -65,7 +65,7 @@ func chosen(t *dom.Tree, base *url.URL) Content {
 	d.page.Prepare(t, base)
 	odds := d.classify()
 	keep := blocks.Choose(odds, &d.view)
-	closeGaps(t, &d.page, keep)
+	closeGaps(t, &d.page, odds, keep)
 	endingCode(t, &d.page, keep)
 	withoutIdle(&d.page, keep)
 	words := 0
@@ -193,18 +193,39 @@ func gather(t *dom.Tree, p *blocks.Page, keep []bool) dom.Set {
 	return set
 }
 
+// amid says that the blocks before lo and from hi on are kept.
+func amid(keep []bool, lo, hi int) bool {
+	return lo > 0 && hi < len(keep) && keep[lo-1] && keep[hi]
+}
+
+// pictured is how far up the figure of a picture is looked for.
+const pictured = 6
+
+// figure is the figure around element e, -1 for none near.
+func figure(t *dom.Tree, p *blocks.Page, e int32) int32 {
+	for hops := 0; e >= 0 && hops < pictured; hops++ {
+		if t.Tag(p.Elems[e].ID) == atom.Figure {
+			return e
+		}
+		e = p.Elems[e].Parent
+	}
+	return -1
+}
+
 // keepsMedium says that a thing without text belongs to the kept blocks: they are on both sides of
-// it, or are most of the element around it.
+// it, or of the figure it is in, or are most of the element around it.
 func keepsMedium(t *dom.Tree, p *blocks.Page, m blocks.Medium, keep []bool, sums []int32, set *dom.Set) bool {
 	switch t.Tag(m.ID) {
 	case atom.Br, atom.Wbr, atom.Input:
 		return set.Has(p.Elems[m.Elem].ID)
 	}
-	i := int(m.Block)
-	if i > 0 && i < len(keep) && keep[i-1] && keep[i] {
+	if i := int(m.Block); amid(keep, i, i) {
 		return true
 	}
 	e := m.Elem
+	if f := figure(t, p, e); f >= 0 && amid(keep, int(p.Elems[f].First), int(p.Elems[f].Last)) {
+		return true
+	}
 	for e >= 0 && p.Elems[e].Blocks == 0 {
 		e = p.Elems[e].Parent
 	}

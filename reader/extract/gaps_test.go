@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/webreaderapi/webreader/reader/dom"
+	"github.com/webreaderapi/webreader/reader/extract/internal/blocks"
 )
 
 // between makes an article with a construct between two of its paragraphs, and gives the kept text.
@@ -58,6 +59,42 @@ func TestFurnitureBetweenParagraphsGoes(t *testing.T) {
 	} {
 		if got := between(construct); strings.Contains(got, "zebra") || strings.Contains(got, "quagga") {
 			t.Errorf("%s is in %q", construct, got)
+		}
+	}
+}
+
+// withFigure is what stays of a figure between two kept paragraphs when its blocks have the given odds.
+func withFigure(t *testing.T, figure string, odds float32) (picture, text bool) {
+	t.Helper()
+	para := "<p>The council has set aside a further sum for the repair of older bridges, and owners may ask for a part of it.</p>"
+	tree := dom.Parse([]byte("<article>"+para+"<figure><img src=/p.jpg alt=bridge>"+figure+"</figure>"+para+"</article>"), dom.Limits{})
+	var p blocks.Page
+	p.Prepare(tree, nil)
+	all, keep := make([]float32, len(p.Blocks)), make([]bool, len(p.Blocks))
+	for i := range all {
+		all[i], keep[i] = odds, i == 0 || i == len(all)-1
+	}
+	closeGaps(tree, &p, all, keep)
+	set := gather(tree, &p, keep)
+	for n := range tree.Descendants(dom.Root) {
+		picture = picture || set.Has(n) && tree.Attr(n, "alt") == "bridge"
+		text = text || set.Has(n) && tree.Data(n) == "zebra"
+	}
+	return picture, text
+}
+
+func TestAPictureStaysWhereItsCaptionGoes(t *testing.T) {
+	for _, c := range []struct {
+		figure string
+		odds   float32
+		text   bool
+	}{
+		{"<figcaption>zebra</figcaption>", 0.1, false},
+		{"<figcaption>zebra</figcaption>", 0.3, true},
+		{"<table><tr><td>zebra</td></tr></table>", 0.1, true},
+	} {
+		if picture, text := withFigure(t, c.figure, c.odds); !picture || text != c.text {
+			t.Errorf("%s at %v: the picture stays: %v, the text stays: %v", c.figure, c.odds, picture, text)
 		}
 	}
 }

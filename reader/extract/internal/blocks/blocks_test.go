@@ -132,6 +132,16 @@ func TestTheThresholdFitsThePage(t *testing.T) {
 	}
 }
 
+func TestWhereAllIsUnlikelyTheLikeliestStays(t *testing.T) {
+	v := &View{Blocks: make([]Spot, 3)}
+	for i, words := range []int32{400, 80, 400} {
+		v.Blocks[i].Words = words
+	}
+	if keep := Choose([]float32{0.01, 0.13, 0.01}, v); keep[0] || !keep[1] || keep[2] {
+		t.Errorf("of a short text between two menus is kept: %v", keep)
+	}
+}
+
 func TestCommentsGoBelowAnArticleAndStayInAThread(t *testing.T) {
 	make := func(thread bool) []bool {
 		v := &View{Thread: thread, Article: true}

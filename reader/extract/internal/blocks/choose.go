@@ -40,7 +40,7 @@ func Mix(first, second []float32) {
 	}
 }
 
-// The least and the most that the threshold may be.
+// The least and the most that the threshold may be, where a block reaches that.
 const (
 	leastCut = 0.2
 	mostCut  = 0.6
@@ -51,7 +51,11 @@ const (
 // title is a field of its own and not content.
 func Choose(p []float32, v *View) []bool {
 	keep := make([]bool, len(p))
-	cut := min(max(threshold(v, p), leastCut), mostCut)
+	best := threshold(v, p)
+	cut := min(max(best, leastCut), mostCut)
+	if len(p) > 0 && slices.Max(p) < cut {
+		cut = best // a short text beside a huge menu: all is unlikely, but not alike
+	}
 	for i := range p {
 		keep[i] = p[i] >= cut
 	}
