@@ -211,7 +211,7 @@ func (h *hider) judge(n ID) (bool, look) {
 		}
 	}
 	known := false
-	for word := range strings.FieldsSeq(class) {
+	for word, rest := cutWord(class); word != ""; word, rest = cutWord(rest) {
 		known = known || len(word) >= 7 && strings.IndexByte("svaeuciwhg", word[0]) >= 0 && srOnly[word]
 	}
 	h.sheet.style(t, n, class, id, inline, &l)
@@ -352,10 +352,23 @@ func (h *hider) headed(n ID) bool {
 }
 
 func hasWord(class string, word string) bool {
-	for w := range strings.FieldsSeq(class) {
+	for w, rest := cutWord(class); w != ""; w, rest = cutWord(rest) {
 		if w == word {
 			return true
 		}
 	}
 	return false
+}
+
+// cutWord is the first of the blank-separated words of s, and what is behind it; "" when there is none.
+func cutWord(s string) (word, rest string) {
+	i := 0
+	for i < len(s) && space(s[i]) {
+		i++
+	}
+	j := i
+	for j < len(s) && !space(s[j]) {
+		j++
+	}
+	return s[i:j], s[j:]
 }

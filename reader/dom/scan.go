@@ -10,7 +10,7 @@ import (
 
 // Before golang.org/x/net/html builds a tree, one pass over the page's tags finds out whether it can
 // do so in bounded time and memory, and takes out what would only cost it time: the bodies of
-// scripts, which are put back into the Tree, and attributes beyond the limits.
+// scripts, which are put back into the Tree, attributes beyond the limits, and the lines of drawings.
 
 const (
 	// mostTags is how many tags a page may have to be parsed. One with more is flattened.
@@ -34,6 +34,7 @@ type scan struct {
 	scripts []string // bodies taken out
 	attrs   int      // attributes so far
 	tags    int
+	drawing int // where what is in the svg element being read begins, when all of it is lines of a drawing; else 0
 	formats formats
 	nest    *nest // of a second pass only
 	cut     bool  // attributes are cut off
@@ -55,6 +56,7 @@ func (s *scan) read() bool {
 			s.tags++
 			var buf [nameBytes]byte
 			name := tagName(s.page[s.at+2:], &buf)
+			s.endDrawing(name)
 			s.formats.end(name)
 			if s.nest != nil {
 				s.nest.end(name)
@@ -62,6 +64,9 @@ func (s *scan) read() bool {
 			_, _, size := countAttributes(s.page[s.at:], 0)
 			s.at += size
 		case c == '!' || c == '?' || c == '/':
+			if !bytes.HasPrefix(s.page[s.at:], []byte("<!--")) {
+				s.drawing = 0
+			}
 			s.at += declared(s.page[s.at:])
 		default:
 			s.at++
@@ -116,16 +121,53 @@ func (s *scan) start() {
 		s.cut = true
 		s.replace(s.at+end, s.at+size, ">")
 	}
+	readable := s.formats.readable()
 	s.formats.start(name, tag[:size])
 	if s.nest != nil {
 		s.nest.start(name)
 	}
 	s.at += size
+	if s.drawing > 0 && !s.draws(name, tag[:size]) {
+		s.drawing = 0
+	}
+	if string(name) == "svg" && readable && !s.formats.readable() {
+		s.drawing = s.at
+	}
 	switch {
 	case string(name) == "plaintext":
 		s.at = len(s.page)
-	case rawText[string(name)] && s.formats.readable():
+	case rawText[string(name)] && readable:
 		s.text(string(name))
+	}
+}
+
+// draws says that an element in an svg is one of its lines, or a title of no more than text. TeX that a
+// program for formulas leaves at its lines stays.
+func (s *scan) draws(name, tag []byte) bool {
+	switch string(name) {
+	case "path", "circle", "rect", "use", "defs", "line", "polygon", "polyline", "ellipse", "symbol", "stop", "lineargradie", "radialgradie", "clippath", "mask", "filter", "text", "tspan":
+		return true
+	case "g":
+		return !bytes.Contains(tag, []byte("data-latex"))
+	case "title", "desc":
+		i := bytes.IndexByte(s.page[s.at:], '<')
+		return i >= 0 && bytes.HasPrefix(s.page[s.at+i:], append([]byte("</"), name...))
+	}
+	return bytes.HasPrefix(name, []byte("fe")) // of a filter
+}
+
+// endDrawing takes the lines of a drawing out at its end tag.
+func (s *scan) endDrawing(name []byte) {
+	if s.drawing == 0 {
+		return
+	}
+	if string(name) == "svg" {
+		if s.drawing >= s.done && s.drawing < s.at && !s.asIs {
+			s.replace(s.drawing, s.at, "")
+		}
+		s.drawing = 0
+	} else if !s.draws(name, nil) && string(name) != "title" && string(name) != "desc" {
+		s.drawing = 0
 	}
 }
 
@@ -197,11 +239,11 @@ type frame struct {
 // most is how many elements of the kinds are open.
 func (f *formats) most() int { return max(len(f.open), len(f.frames)) }
 
-// readable says that scripts and titles are text here, as they are but in these.
+// readable says that scripts and titles are text here, as they are but in pictures and formulas.
 func (f *formats) readable() bool {
 	for i := range f.frames {
 		switch f.frames[i].name {
-		case [8]byte{'s', 'v', 'g'}, [8]byte{'m', 'a', 't', 'h'}, [8]byte{'s', 'e', 'l', 'e', 'c', 't'}:
+		case [8]byte{'s', 'v', 'g'}, [8]byte{'m', 'a', 't', 'h'}:
 			return false
 		}
 	}

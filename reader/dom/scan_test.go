@@ -18,7 +18,8 @@ var tricky = []string{
 	`<script><!-- only hidden from the oldest browsers, as was done once upon a time --></script><p>y`,
 	`<svg><script>a script in a picture <p>is markup</p> and long enough to be taken out of it</script></svg><p>z`,
 	`<svg><title>a <b>title</svg><script>another long body of more than sixty-four bytes, yes it is</script></title>`,
-	`<select><title><p>x</select><script>yet another long body of more than sixty-four bytes, it is</script></title><p>y`,
+	`<select><title><p>x</select><script>yet another long body of more than sixty-four bytes, as it is</script></title><p>y`,
+	`<select><title></select><script>yet another long body of more than sixty-four bytes, without an end</script `,
 	`<svg/><script>var long = "a body that is longer than the sixty-four bytes that it needs";</script><p>k`,
 	`<svg a=/><script>var long = "<p>a body that is longer than the sixty-four bytes that it needs";</script><p>k`,
 	`<textarea><script>not a script but text of a field, and long enough to be taken for one</script></textarea>`,
@@ -42,16 +43,41 @@ var tricky = []string{
 	`<SCRIPT>IN CAPITALS, WITH A BODY OF MORE THAN SIXTY-FOUR BYTES, AS PAGES WERE ONCE WRITTEN</SCRIPT>n`,
 	`<a =b ="x" c = d/e f="g"h='i'><script>after odd attributes, a body of more than sixty-four bytes</script>o`,
 	`<textarea><script>text to the end, with more than the sixty-four bytes that make it count</script `,
+	`<p>a<svg viewBox="0"><title>A title</title><g><path d="M0 0"/><circle r=1></circle></g></svg>b<svg><path></svg>c`,
+	`<svg><path d=x><p>breaks out</p><path></svg>d<svg><foreignObject><p>text</p></foreignObject></svg>e`,
+	`<svg><title>not <p>only text</svg></title></svg>f<svg><desc></desc></p></svg>g<svg><![CDATA[</svg>]]></svg>h`,
+	`<svg><![CDATA[ > </svg> ]]><path></svg>q<svg><? > </svg> ?></svg>r`,
+	`<svg><title>x</svg><path>y</title></svg>s<svg><desc>x</svg>t`,
+	`<svg><g><svg><path></svg><path></g></svg>i<svg><path/></svg><table><svg><path></svg><tr><td><svg><g></svg>j`,
+	`<select><svg><title>k</title></svg><option>l</select><title><svg><path></svg></title><math><svg><path></svg></math>m`,
+	`<svg><!-- </svg> --><path></svg>n<svg><path title="</svg>"></svg>o<svg><path></svgx><path></svg>p<svg><path>`,
 	`<!DOCTYPE html "><script>a body behind an odd doctype, with more than sixty-four bytes of text</script>p`,
 }
 
-// shape is the whole of a tree as text.
-func shape(t *Tree) string {
-	var b strings.Builder
-	for n := Root; int(n) < t.Len(); n++ {
-		fmt.Fprintf(&b, "%d %d %q %q %v\n", t.Parent(n), t.Kind(n), t.Name(n), t.Data(n), t.Attrs(n))
+// difference is where two trees differ, but for what is below an svg element that is empty in got.
+func difference(got, want *Tree) string {
+	say := func(t *Tree, n, up ID) string {
+		if n == 0 {
+			return "nothing"
+		}
+		return fmt.Sprintf("%d %q %q %v in %q", t.Kind(n), t.Name(n), t.Data(n), t.Attrs(n), t.Name(up))
 	}
-	return b.String()
+	next := func(t *Tree, n ID, skip bool) ID {
+		if skip {
+			return t.After(n, Root)
+		}
+		return t.Following(n, Root)
+	}
+	for g, w := Root, Root; ; {
+		empty := g != Root && got.Name(g) == "svg" && got.FirstChild(g) == 0
+		g, w = next(got, g, empty), next(want, w, empty)
+		if a, b := say(got, g, got.Parent(g)), say(want, w, want.Parent(w)); a != b {
+			return a + ", not " + b
+		}
+		if g == 0 {
+			return ""
+		}
+	}
 }
 
 func checkAsParsed(t *testing.T, page []byte) {
@@ -63,8 +89,8 @@ func checkAsParsed(t *testing.T, page []byte) {
 	}
 	want := new(Tree)
 	want.FromHTML(root, Limits{})
-	if g, w := shape(got), shape(want); g != w {
-		t.Errorf("the page %q\ngives\n%s\nnot\n%s", page, g, w)
+	if d := difference(got, want); d != "" {
+		t.Errorf("the page %q\ngives %s", page, d)
 	}
 }
 
@@ -75,6 +101,14 @@ func TestTakingScriptsOutChangesNothing(t *testing.T) {
 	s := scan{page: []byte(tricky[0]), limits: Limits{}.withDefaults()}
 	if !s.read() || len(s.scripts) != 1 || bytes.Contains(s.source(), []byte("not markup")) {
 		t.Errorf("the script stays in %q", s.source())
+	}
+}
+
+func TestLinesOfDrawingsAreNotParsed(t *testing.T) {
+	page := `<p>a<svg class=icon><title>Icon</title><g><path d="M0"/></g></svg>b <svg><g data-latex="x^2"></g></svg>`
+	s := scan{page: []byte(page), limits: Limits{}.withDefaults()}
+	if want := `<p>a<svg class=icon></svg>b <svg><g data-latex="x^2"></g></svg>`; !s.read() || string(s.source()) != want {
+		t.Errorf("%s", s.source())
 	}
 }
 

@@ -326,14 +326,15 @@ const (
 type sheet struct {
 	bytes int
 	rules []rule
-	by    map[string][]int32 // the rules whose selector has this id, class or tag last
+	by    [3]map[string][]int32 // by kind of name: the rules whose selector has that name for its rarest
+	names []string              // the classes of all rules
 	seen  []int32
 	tries int
 }
 
 type rule struct {
 	tag, id string
-	classes []string
+	lo, hi  int32 // its classes in the sheet's names
 	weight  int
 	body    string // its declarations as they are, until the rule is found to match something
 	decls   []declaration
@@ -350,8 +351,8 @@ func (s *sheet) parse(css string) {
 		return
 	}
 	css = stripComments(css)
-	if s.by == nil {
-		s.by = make(map[string][]int32)
+	if s.by[byTag] == nil {
+		s.by = [3]map[string][]int32{{}, {}, {}}
 	}
 	for css != "" && len(s.rules) < mostRules {
 		i := strings.IndexAny(css, "{};")
@@ -458,12 +459,12 @@ func skipBlock(css string) string {
 func (s *sheet) add(selectors, body string) {
 	for one := range strings.SplitSeq(selectors, ",") {
 		one = strings.TrimSpace(one)
-		r, key, ok := compound(one)
+		r, kind, key, ok := s.compound(one)
 		if !ok {
 			continue
 		}
 		r.body = body
-		s.by[key] = append(s.by[key], int32(len(s.rules)))
+		s.by[kind][key] = append(s.by[kind][key], int32(len(s.rules)))
 		s.rules = append(s.rules, r)
 	}
 }
@@ -479,11 +480,19 @@ func (r *rule) read() {
 	r.body = ""
 }
 
+// The kinds of names in a selector.
+const (
+	byTag = iota
+	byClass
+	byID
+)
+
 // compound reads a selector of one tag, one id and classes; key is the rarest of them.
-func compound(sel string) (r rule, key string, ok bool) {
+func (s *sheet) compound(sel string) (r rule, kind int, key string, ok bool) {
 	if sel == "" || len(sel) > 200 {
-		return r, "", false
+		return r, 0, "", false
 	}
+	r.lo = int32(len(s.names))
 	for sel != "" {
 		kind := byte(0)
 		if sel[0] == '.' || sel[0] == '#' {
@@ -494,13 +503,13 @@ func compound(sel string) (r rule, key string, ok bool) {
 			n++
 		}
 		if n == 0 {
-			return r, "", false
+			return r, 0, "", false
 		}
 		name := sel[:n]
 		sel = sel[n:]
 		switch kind {
 		case '.':
-			r.classes = append(r.classes, name)
+			s.names = append(s.names, name)
 			r.weight += 10
 		case '#':
 			r.id = name
@@ -510,15 +519,14 @@ func compound(sel string) (r rule, key string, ok bool) {
 			r.weight++
 		}
 	}
+	r.hi = int32(len(s.names))
 	switch {
 	case r.id != "":
-		key = "#" + r.id
-	case len(r.classes) > 0:
-		key = "." + r.classes[len(r.classes)-1]
-	default:
-		key = r.tag
+		return r, byID, r.id, true
+	case r.hi > r.lo:
+		return r, byClass, s.names[r.hi-1], true
 	}
-	return r, key, true
+	return r, byTag, r.tag, true
 }
 
 // style takes the rules that match n, and its own style, into l.
@@ -551,13 +559,13 @@ func (s *sheet) style(t *Tree, n ID, class, id, inline string, l *look) {
 // match leaves in s.seen the rules that hold for n, the weakest first.
 func (s *sheet) match(t *Tree, n ID, class, id string) {
 	s.seen = s.seen[:0]
-	s.try(t, n, class, id, s.by[t.nodes[n].data])
+	s.try(t, n, class, id, s.by[byTag][t.nodes[n].data])
 	if id != "" {
-		s.try(t, n, class, id, s.by["#"+id])
+		s.try(t, n, class, id, s.by[byID][id])
 	}
-	for word := range strings.FieldsSeq(class) {
-		if len(word) < 200 {
-			s.try(t, n, class, id, s.by["."+word])
+	for word, rest := cutWord(class); word != ""; word, rest = cutWord(rest) {
+		if some := s.by[byClass][word]; some != nil {
+			s.try(t, n, class, id, some)
 		}
 	}
 	if len(s.seen) > 1 {
@@ -580,7 +588,7 @@ func (s *sheet) try(t *Tree, n ID, class, id string, some []int32) {
 			continue
 		}
 		all := true
-		for _, c := range r.classes {
+		for _, c := range s.names[r.lo:r.hi] {
 			all = all && hasWord(class, c)
 		}
 		if all && !slices.Contains(s.seen, k) {

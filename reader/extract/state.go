@@ -287,9 +287,9 @@ func (h *harvest) best(all bool) []string {
 	return parts
 }
 
-func plainKey(key string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(key))
-}
+var dashes = strings.NewReplacer("_", "", "-", "")
+
+func plainKey(key string) string { return strings.ToLower(dashes.Replace(key)) }
 
 // bodyKey says that a key names the text of a thing.
 func bodyKey(key string) bool {

@@ -1,10 +1,12 @@
 package blocks
 
 import (
+	"bytes"
 	"math"
 	"math/bits"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/net/html/atom"
 )
@@ -113,35 +115,36 @@ func (p *Page) look() {
 }
 
 // titleWords is the title in lower case, letters and digits only.
-func titleWords(title string) string {
-	var b strings.Builder
-	fold(&b, title, 400)
-	return b.String()
-}
+func titleWords(title string) []byte { return fold(nil, title) }
 
-func fold(b *strings.Builder, s string, most int) {
+// longestTitle bounds the bytes of a title that count.
+const longestTitle = 400
+
+// fold appends the letters and digits of s in lower case.
+func fold(b []byte, s string) []byte {
 	for _, r := range s {
-		if b.Len() >= most {
-			return
+		if len(b) >= longestTitle {
+			break
 		}
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			b.WriteRune(unicode.ToLower(r))
+			b = utf8.AppendRune(b, unicode.ToLower(r))
 		}
 	}
+	return b
 }
 
 // isTitle says that a block reads like the page's title or like the part of it that is not the
 // site's name.
-func (p *Page) isTitle(b *Block, title string) bool {
-	if title == "" || int(b.Chars)*9 < len(title) || int(b.Chars) > 2*len(title) {
+func (p *Page) isTitle(b *Block, title []byte) bool {
+	if len(title) == 0 || int(b.Chars)*9 < len(title) || int(b.Chars) > 2*len(title) {
 		return false
 	}
-	var s strings.Builder
+	var memory [longestTitle + utf8.UTFMax]byte
+	text := memory[:0]
 	for _, n := range p.Texts[b.Lo:b.Hi] {
-		fold(&s, p.Tree.Data(n), 400)
+		text = fold(text, p.Tree.Data(n))
 	}
-	text := s.String()
-	return text != "" && len(text)*5 >= len(title)*2 && strings.Contains(title, text)
+	return len(text) > 0 && len(text)*5 >= len(title)*2 && bytes.Contains(title, text)
 }
 
 // Text is the text of block i as it stands in the tree, with a blank for each line break.
