@@ -17,15 +17,22 @@ func volatile(line string) bool {
 	if utf8.RuneCountInString(line) > longNoise {
 		return false
 	}
-	return strings.ContainsRune(line, '©') || strings.ContainsAny(line, "0123456789") && furniture.MatchString(strings.Trim(line, " |·•\u00a0")) || trail.MatchString(line) || extract.Idle(line) || extract.OpeningHours(line)
+	return strings.ContainsRune(line, '©') || strings.ContainsAny(line, "0123456789") && added(strings.Trim(line, " |·•\u00a0")) || trail.MatchString(line) || extract.Idle(line) || extract.OpeningHours(line)
+}
+
+// longMoment is the most bytes of a date with a time of day.
+const longMoment = 48
+
+// added is true for a line that a page's program adds.
+func added(line string) bool {
+	return furniture.MatchString(line) || len(line) <= longMoment && clock.MatchString(line) || strings.ContainsRune(line, '°') && thermometer.MatchString(line)
 }
 
 // trail is how a line begins that shows the way to the page.
 var trail = regexp.MustCompile(`(?i)^(u bent hier|je bent hier|you are here|ön itt (áll|van|jár)|jelenlegi hely|itt jár)\s*:`)
 
 // furniture is a line, or a part of one, that a page's program adds: how long it takes to read, how it is rated, how
-// fast it was made, when it was printed or looked after, the weather, the week, how long others wait, what a clock
-// shows: a time of day alone, but for those to which people meet.
+// fast it was made, when it was printed or looked after, the week, how long others wait.
 var furniture = regexp.MustCompile(`(?i)^(` +
 	`(leestijd|reading time|olvasási idő)\s*:?\s*\d+ ?(min\pL*|perc)\.?|\d+ ?min\pL*\.? (read|leestijd|leestijd\.)|\d+ perc olvasás|` +
 	`((gemiddelde )?(waardering|beoordeling)|(average )?rating|(átlagos )?értékelés)\s*:?\s*\d([.,]\d+)?( ?(/|van|of|out of) ?\d+)?( ?\(\d[\d., ]* (stem\pL*|votes?|beoordeling\pL*|ratings?|reviews?|szavazat\pL*|értékelés\pL*)\))?|` +
@@ -33,14 +40,18 @@ var furniture = regexp.MustCompile(`(?i)^(` +
 	`(pagina|page|az oldal|deze pagina is|this page was)( (gegenereerd|generated|geladen|loaded|opgebouwd|rendered) in)? \d+([.,]\d+)? ?(seconden|seconds?|sec\.?|ms|s|másodperc)( alatt (készült|generálódott|töltődött be))?|` +
 	lookedAfter + `(\s*:| op| on)?\s+` + moment + `|` +
 	`(` + lookedAfter + `\s*:?\s*)?` + ago + `( (` + updated + `))?|` +
-	`((\pL+,? )?` + day + `,?( \pL+)? )?(\d\d?:(` + odd + `|\d\d:\d\d)( ?(uur|óra|h))?|\d\d?\.` + odd + ` (uur|óra))|` +
 	`(the time is|het is nu|pontos idő:?) \d\d?[:.]\d\d( (uur|óra))?|((er zijn |zijn er |op dit moment |right now |jelenleg |nu |currently |most |there are )*\d+ (bezoekers|mensen|people|visitors|látogató|olvasó)( (zijn|are))? (op de(ze)? (site|pagina)|online|olvassa|böngészi|nézi|(viewing|reading|on) (this|the) (page|site))\pL*( az oldalt)?)|` +
 	`((geschatte |actuele |estimated |current )?(wachttijd|waiting time|wait time)|(várható |aktuális )?várakozási idő)( (aan|bij|at|in|az?) [\pL ]{3,40})?\s*:?\s*(ongeveer |about |kb\.? )?\d+ ?(min\pL*|perc)|` +
 	`((u bent|je bent|you are) )?(bezoeker|visitor)( nummer| number| no\.?| nr\.?)?\s*:?\s*\d[\d., ]*|(ön az? )?\d[\d ]*\. látogató(nk)?|(szerveridő|szerver idő|rendszeridő|servertijd|systeemtijd|server time|system time)\s*:?\s*\d\d?:\d\d(:\d\d)?|` +
 	`(geplaatst|gepubliceerd|posted|published|közzétéve|feltöltve|megjelent)\s*:?\s*` + ago + `|` +
 	`(ön előtt|jelenleg)( még)? \d+ (várakozó|ügyfél)( (van|áll|várakozik))?( a sorban| ön előtt)?|` +
-	`(((het|het is|ez|ez a|it is|it's|\d{4}\.|naptári) )*(week|weeknummer|week number|week no\.?|hét)\s*:?\s*\d\d?|((ez a|\d{4}\.) )?\d\d?\. (naptári )?hét( van)?)( (van|of) \d{4})?|` +
-	`((vandaag|nu|today|now|ma|most|temperatu\pL+|hőmérséklet|(het )?(weer|weather)( (in|te) \pL[\pL -]*)?|(\pL[\pL -]* )?időjárása?)\s*:?\s*)?[-−]?\d+ ?°\s?c?(` + weather + `)*)$`)
+	`(((het|het is|ez|ez a|it is|it's|\d{4}\.|naptári) )*(week|weeknummer|week number|week no\.?|hét)\s*:?\s*\d\d?|((ez a|\d{4}\.) )?\d\d?\. (naptári )?hét( van)?)( (van|of) \d{4})?)$`)
+
+// clock is a line of a time of day that nobody meets at, with a date or without; thermometer one of the weather.
+var (
+	clock       = regexp.MustCompile(`(?i)^((\pL+,? )?` + day + `,?( \pL+)? )?(\d\d?:(` + odd + `|\d\d:\d\d)( ?(uur|óra|h))?|\d\d?\.` + odd + ` (uur|óra))$`)
+	thermometer = regexp.MustCompile(`(?i)^((vandaag|nu|today|now|ma|most|temperatu\pL+|hőmérséklet|(het )?(weer|weather)( (in|te) \pL[\pL -]*)?|(\pL[\pL -]* )?időjárása?)\s*:?\s*)?[-−]?\d+ ?°\s?c?(` + weather + `)*$`)
+)
 
 // What furniture is made of: the words of a page that was looked after, a date, with a time or without, and
 // how the weather is.

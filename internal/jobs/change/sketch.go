@@ -66,20 +66,31 @@ func wordsOf(text string) iter.Seq[string] {
 // shortText is the most words of a text that may be the status of a call.
 const shortText = 4
 
-// statuses are stems of words that tell how a call stands; what ends in a blank is the word itself.
-var statuses = [...]string{"open", "sluit", "gesloten", "dicht ", "vol ", "volgeboekt", "wachtlijst", "opgeheven", "vervallen", "ingetrokken", "gestopt", "gestart", "start ", "actief", "lopend", "afgerond", "beschikbaar",
-	"binnenkort", "tijdelijk", "leeg ", "uitgeput", "nyit", "nyíl", "zárt ", "zárva ", "zárul", "lezár", "betelt", "megtelt", "várólist", "visszavon", "elindul", "indul", "aktív", "folyamatban", "befejez", "elérhet",
-	"hamarosan", "ideiglenes", "szünetel", "kimerült", "elfogy", "close", "full ", "waiting", "withdrawn", "paused", "active", "current", "ongoing", "ended ", "available", "soon ", "temporar", "spent ", "empty "}
+// What ends in a blank here is a word, the rest are stems.
+var (
+	// outcomes tell that a call ended or has no money left, in a text of any length.
+	outcomes = [...]string{"geld ", "euro ", "volgeboekt", "wachtlijst", "opgeheven", "vervallen", "ingetrokken", "uitgeput", "pénz", "forint", "forrás", "betelt", "megtelt", "várólist", "visszavon", "szünetel", "kimerül", "elfogy",
+		"money ", "withdrawn", "oversubscribed", "spent "}
+	// statuses tell how a call stands, where there is little else.
+	statuses = [...]string{"open", "sluit", "gesloten", "dicht ", "vol ", "gestopt", "gestart", "start ", "actief", "lopend", "afgerond", "beschikbaar", "binnenkort", "tijdelijk", "leeg ", "nyit", "nyíl", "zárt ", "zárva ", "zárul",
+		"elindul", "indul", "aktív", "folyamatban", "befejez", "elérhet", "hamarosan", "ideiglenes", "close", "full", "waiting", "paused", "active", "current", "ongoing", "ended ", "available", "soon ", "temporar", "empty "}
+)
 
 // idle is true for a text that says nothing of a call: no number, no address, none of a call's words.
 func idle(text string) bool {
-	if strings.ContainsAny(text, "0123456789@") || extract.TellsOfCall(text) {
+	if strings.ContainsAny(text, "0123456789@€£") || extract.TellsOfCall(text) {
 		return false
 	}
 	n, status := 0, false
 	for w := range wordsOf(text) {
-		n++
-		status = status || slices.ContainsFunc(statuses[:], func(stem string) bool { return strings.HasPrefix(w+" ", stem) })
+		if n++; begins(w, outcomes[:]) {
+			return false
+		}
+		status = status || begins(w, statuses[:])
 	}
 	return n > shortText || !status
+}
+
+func begins(word string, stems []string) bool {
+	return slices.ContainsFunc(stems, func(stem string) bool { return strings.HasPrefix(word+" ", stem) })
 }

@@ -93,7 +93,7 @@ func TestTextsThatTakeTurnsInRunningTextAreLearned(t *testing.T) {
 	if got := kinds(t, mill, choir, mill, choir, mill, text("Voor de feesten geldt een plafond."), text("U vraagt aan tot 3 mei.")); !strings.HasSuffix(got, "changed changed") {
 		t.Errorf("a rule and a date in their place: %s", got)
 	}
-	for _, c := range [][2]string{{"Open", "Vol"}, {"Nyitott", "Betelt"}, {"Available", "Fully booked"}, {"Het is € 500.", "Het is € 600."}, {"Een wijkmanager komt langs.", "Een wijkmanger komt langs."}} {
+	for _, c := range [][2]string{{"Na de zomer is er weer meer ruimte.", "De mensen van de post hebben een wachtlijst."}, {"Kérjük, hogy telefonon is érdeklődjenek nálunk.", "Sajnos minden rendelkezésre álló forrás elfogyott."}, {"Open", "Vol"}, {"Nyitott", "Betelt"}, {"Available", "Fully booked"}, {"Het is € 500.", "Het is € 600."}, {"Een wijkmanager komt langs.", "Een wijkmanger komt langs."}} {
 		if got := kinds(t, text(c[0]), text(c[1]), text(c[0]), text(c[1])); got != "changed changed changed" {
 			t.Errorf("%q and %q: %s", c[0], c[1], got)
 		}
