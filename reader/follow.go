@@ -18,7 +18,7 @@ import (
 // It was not requested.
 type OffScope = gate.OffScope
 
-// mostLinks is how many links of one page are followed at most.
+// mostLinks is how many links of one page are followed or handed over at most.
 const mostLinks = 5000
 
 // Trail is what a crawl follows from a page: where it is, what it links to, what it calls itself.
@@ -139,12 +139,11 @@ func linksOf(t *dom.Tree, base policy.Target, obeys bool) (links []policy.Target
 		if tag := t.Tag(n); tag != atom.A && tag != atom.Area {
 			continue
 		}
-		href, ok := t.LookupAttr(n, "href")
-		if !ok || obeys && hasWord(t.Attr(n, "rel"), "nofollow") || !leads(href) {
+		if obeys && hasWord(t.Attr(n, "rel"), "nofollow") {
 			continue
 		}
-		to, err := base.Resolve(href)
-		if err != nil || seen[to] {
+		to, ok := leadsTo(t, n, base)
+		if !ok || seen[to] {
 			continue
 		}
 		if len(links) == mostLinks {
@@ -154,6 +153,16 @@ func linksOf(t *dom.Tree, base policy.Target, obeys bool) (links []policy.Target
 		links = append(links, to)
 	}
 	return links, false
+}
+
+// leadsTo is the page to which the link n leads.
+func leadsTo(t *dom.Tree, n dom.ID, base policy.Target) (to policy.Target, ok bool) {
+	href, ok := t.LookupAttr(n, "href")
+	if !ok || !leads(href) {
+		return to, false
+	}
+	to, err := base.Resolve(href)
+	return to, err == nil
 }
 
 // leads is false for links within the page and to what is no page.

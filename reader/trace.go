@@ -16,7 +16,6 @@ import (
 
 // Bounds of what a traced page gives.
 const (
-	mostOutlinks = 5000
 	mostFeeds    = 8
 	longLinkText = 300 // bytes
 )
@@ -66,7 +65,7 @@ func traceOf(p gate.Page, c content) Trace {
 	t := p.Tree
 	trace := Trace{Blocks: extract.TextBlocks(t, extract.Content{Keep: c.keep})}
 	base := baseOf(t, p.Target)
-	for n := t.Following(dom.Root, dom.Root); n != 0 && len(trace.Links) < mostOutlinks; n = t.Following(n, dom.Root) {
+	for n := t.Following(dom.Root, dom.Root); n != 0 && len(trace.Links) < mostLinks; n = t.Following(n, dom.Root) {
 		switch t.Tag(n) {
 		case atom.A, atom.Area:
 			if l, ok := outlink(t, n, base); ok {
@@ -93,13 +92,8 @@ func baseOf(t *dom.Tree, page policy.Target) policy.Target {
 }
 
 func outlink(t *dom.Tree, n dom.ID, base policy.Target) (Outlink, bool) {
-	href, ok := t.LookupAttr(n, "href")
-	href = strings.TrimSpace(href)
-	if !ok || href == "" || strings.HasPrefix(href, "#") {
-		return Outlink{}, false
-	}
-	to, err := base.Resolve(href)
-	if err != nil {
+	to, ok := leadsTo(t, n, base)
+	if !ok {
 		return Outlink{}, false
 	}
 	text := t.Text(n)

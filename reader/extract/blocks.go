@@ -6,6 +6,7 @@ import (
 	"golang.org/x/net/html/atom"
 
 	"github.com/webreaderapi/webreader/reader/dom"
+	"github.com/webreaderapi/webreader/reader/extract/internal/blocks"
 )
 
 // Block is one run of text between block tags, as change detection reads a page: a paragraph, a list
@@ -88,13 +89,13 @@ func (w *blockWalk) enter(n dom.ID) bool {
 		return false
 	}
 	tag := w.t.Tag(n)
-	if unreadable[tag] && !w.keep.Has(n) {
+	if blocks.Unseen(tag) && !w.keep.Has(n) {
 		return false
 	}
 	if w.t.HasAttr(n, "hidden") && !w.keep.Has(n) {
 		return false
 	}
-	if inlineTag(tag) && w.apart(n) {
+	if inline(tag) && w.apart(n) {
 		w.text.WriteByte(' ')
 	}
 	switch {
@@ -102,7 +103,7 @@ func (w *blockWalk) enter(n dom.ID) bool {
 		w.flush()
 	case (tag == atom.Td || tag == atom.Th) && !w.layout(n):
 		w.text.WriteByte(' ')
-	case !inlineTag(tag):
+	case !inline(tag):
 		w.flush()
 		w.open = append(w.open, w.opened(n))
 		if headingLevel(tag) > 0 {
@@ -167,7 +168,7 @@ func (w *blockWalk) column(cell dom.ID) bool {
 // has: a label and its value, which only the style of the page sets apart.
 func (w *blockWalk) apart(n dom.ID) bool {
 	before := w.t.Prev(n)
-	return w.t.Kind(before) == dom.Element && inlineTag(w.t.Tag(before)) && w.t.HasAttr(n, "class") && w.t.HasAttr(before, "class")
+	return w.t.Kind(before) == dom.Element && inline(w.t.Tag(before)) && w.t.HasAttr(n, "class") && w.t.HasAttr(before, "class")
 }
 
 // leave ends the block elements that n is not in any more.
@@ -266,39 +267,11 @@ func above(heads []heading, level int) []heading {
 	return heads
 }
 
-func headingLevel(tag atom.Atom) int {
-	switch tag {
-	case atom.H1:
-		return 1
-	case atom.H2:
-		return 2
-	case atom.H3:
-		return 3
-	case atom.H4:
-		return 4
-	case atom.H5:
-		return 5
-	case atom.H6:
-		return 6
-	}
-	return 0
-}
+func headingLevel(tag atom.Atom) int { return int(blocks.HeadingLevel(tag)) }
 
-var unreadable = map[atom.Atom]bool{
-	atom.Script: true, atom.Style: true, atom.Template: true, atom.Noscript: true, atom.Head: true, atom.Title: true,
-	atom.Iframe: true, atom.Object: true, atom.Svg: true, atom.Canvas: true, atom.Select: true, atom.Textarea: true,
-	atom.Datalist: true, atom.Dialog: true,
-}
-
-func inlineTag(tag atom.Atom) bool {
-	switch tag {
-	case atom.A, atom.Abbr, atom.B, atom.Bdi, atom.Bdo, atom.Big, atom.Cite, atom.Code, atom.Data, atom.Del, atom.Dfn,
-		atom.Em, atom.Font, atom.I, atom.Img, atom.Ins, atom.Kbd, atom.Label, atom.Mark, atom.Nobr, atom.Picture, atom.Q,
-		atom.S, atom.Samp, atom.Small, atom.Source, atom.Span, atom.Strike, atom.Strong, atom.Sub, atom.Sup, atom.Time,
-		atom.Tt, atom.U, atom.Var, atom.Wbr, atom.Svg:
-		return true
-	}
-	return false
+// inline is true for what stands in a line of text; the words on two sides of a field are two.
+func inline(tag atom.Atom) bool {
+	return blocks.Inline(tag) && !blocks.Unseen(tag) && tag != atom.Input
 }
 
 // documentPath is where a link to a document leads, without what differs from visit to visit; empty
@@ -307,10 +280,10 @@ func documentPath(href string, download bool) string {
 	href, _, _ = strings.Cut(href, "#")
 	path, query, _ := strings.Cut(href, "?")
 	path = upToName(withoutSession(path))
-	if !download && !documentName(path) {
+	if !download && !blocks.Document(path) {
 		// A script that serves the document by name: download.aspx?file=x.pdf
 		for part := range strings.SplitSeq(query, "&") {
-			if _, v, ok := strings.Cut(part, "="); ok && documentName(v) {
+			if _, v, ok := strings.Cut(part, "="); ok && blocks.Document(v) {
 				return path + "?" + v
 			}
 		}
@@ -330,22 +303,11 @@ func withoutSession(path string) string {
 // upToName cuts off what follows the name of a document in a path: a view of it, a version.
 func upToName(path string) string {
 	for at := len(path); at > 0; at = strings.LastIndexByte(path[:at], '/') {
-		if documentName(path[:at]) {
+		if blocks.Document(path[:at]) {
 			return path[:at]
 		}
 	}
 	return path
-}
-
-func documentName(name string) bool {
-	name = strings.ToLower(name)
-	for _, ext := range [...]string{".pdf", ".doc", ".docx", ".xls", ".xlsx", ".xlsm", ".ods", ".odt", ".rtf", ".ppt",
-		".pptx", ".odp", ".zip", ".csv", ".xml", ".epub", ".txt"} {
-		if strings.HasSuffix(name, ext) {
-			return true
-		}
-	}
-	return false
 }
 
 // cut shortens s to at most most bytes at a rune's border.

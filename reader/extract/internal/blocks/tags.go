@@ -265,11 +265,21 @@ func linkMark(t *dom.Tree, n dom.ID) int {
 	if i := strings.IndexAny(href, "?#"); i >= 0 {
 		href = href[:i]
 	}
-	if i := strings.LastIndexByte(href, '.'); i >= 0 && len(href)-i <= 5 {
-		switch strings.ToLower(href[i+1:]) {
-		case "pdf", "doc", "docx", "xls", "xlsx", "ods", "odt", "rtf", "ppt", "pptx", "csv", "zip", "epub":
-			return markFile
-		}
+	if Document(href) {
+		return markFile
 	}
 	return -1
+}
+
+// Document says that a path ends as the name of a document does.
+func Document(path string) bool {
+	i := strings.LastIndexByte(path, '.')
+	if i < 0 || len(path)-i > len(".epub") {
+		return false
+	}
+	switch strings.ToLower(path[i+1:]) {
+	case "pdf", "doc", "docx", "xls", "xlsx", "xlsm", "ods", "odt", "rtf", "ppt", "pptx", "odp", "csv", "xml", "txt", "zip", "epub":
+		return true
+	}
+	return false
 }
