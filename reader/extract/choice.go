@@ -65,7 +65,7 @@ func chosen(t *dom.Tree, base *url.URL) Content {
 	d.page.Prepare(t, base)
 	odds := d.classify()
 	keep := blocks.Choose(odds, &d.view)
-	closeGaps(t, &d.page, odds, keep)
+	closeGaps(t, &d.page, keep)
 	endingCode(t, &d.page, keep)
 	withoutIdle(&d.page, keep)
 	words := 0

@@ -14,14 +14,12 @@ const (
 	gapBlocks = 24
 	gapWords  = 120
 	paraWords = 12 // of running text on each side
-
-	leastCaption = 0.2 // probability from which on the caption of a picture in a gap is content
 )
 
 // closeGaps keeps the few blocks that stand between two kept paragraphs of one parent: a table, a list,
-// code, a quotation, whatever the author set between them. Furniture put there says what it is; of captions,
-// which name agencies and photographers as often as they tell something, the classifier has its say.
-func closeGaps(t *dom.Tree, p *blocks.Page, odds []float32, keep []bool) {
+// code, a quotation, whatever the author set between them. Furniture put there says what it is. Captions
+// are left to the classifier: they name agencies and photographers as often as they tell something.
+func closeGaps(t *dom.Tree, p *blocks.Page, keep []bool) {
 	for i := 0; i < len(keep); i++ {
 		if !keep[i] || p.Blocks[i].Words < paraWords {
 			continue
@@ -32,7 +30,7 @@ func closeGaps(t *dom.Tree, p *blocks.Page, odds []float32, keep []bool) {
 		}
 		around := p.Elems[p.Blocks[i].Box].Parent
 		for k := i + 1; k < j; k++ {
-			if !keep[k] && authored(t, p, odds[k], k, around) {
+			if !keep[k] && authored(t, p, k, around) {
 				keep[k] = true
 			}
 		}
@@ -80,13 +78,12 @@ func siblings(p *blocks.Page, i, j int) bool {
 
 // authored is true when block k is in something that an author sets into a text, and nothing below
 // the element around says that it is furniture.
-func authored(t *dom.Tree, p *blocks.Page, odds float32, k int, around int32) bool {
+func authored(t *dom.Tree, p *blocks.Page, k int, around int32) bool {
 	set := false
 	for e := p.Blocks[k].Elem; e >= 0 && e != around; e = p.Elems[e].Parent {
 		n := p.Elems[e].ID
 		class, id := strings.ToLower(t.Attr(n, "class")), strings.ToLower(t.Attr(n, "id"))
-		caption := t.Tag(n) == atom.Figure && !set
-		if apparatus(t, n) || has(class, furnitureWords) || has(id, furnitureWords) || caption && odds < leastCaption {
+		if apparatus(t, n) || has(class, furnitureWords) || has(id, furnitureWords) {
 			return false
 		}
 		set = set || construct(t.Tag(n)) || has(class, authoredWords)
@@ -109,7 +106,7 @@ func has(name string, words []string) bool {
 // construct says that an element is one of those that an author sets between paragraphs.
 func construct(tag atom.Atom) bool {
 	switch tag {
-	case atom.Table, atom.Ul, atom.Ol, atom.Dl, atom.Pre, atom.Code, atom.Blockquote, atom.Details, atom.Figure,
+	case atom.Table, atom.Ul, atom.Ol, atom.Dl, atom.Pre, atom.Code, atom.Blockquote, atom.Details,
 		atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
 		return true
 	}

@@ -63,40 +63,35 @@ func TestFurnitureBetweenParagraphsGoes(t *testing.T) {
 	}
 }
 
-// withFigure is what stays of a figure between two kept paragraphs when its blocks have the given odds.
-func withFigure(t *testing.T, figure string, odds float32) (picture, text bool) {
-	t.Helper()
+func TestAPictureStaysWhereItsCaptionGoes(t *testing.T) {
+	for _, c := range []struct {
+		figure string
+		text   bool
+	}{
+		{"<figcaption>zebra</figcaption>", false},
+		{"<table><tr><td>zebra</td></tr></table>", true},
+	} {
+		if picture, text := withFigure(c.figure); !picture || text != c.text {
+			t.Errorf("%s: the picture stays: %v, the text stays: %v", c.figure, picture, text)
+		}
+	}
+}
+
+// withFigure says what stays of a figure between two paragraphs when the classifier keeps these alone.
+func withFigure(figure string) (picture, text bool) {
 	para := "<p>The council has set aside a further sum for the repair of older bridges, and owners may ask for a part of it.</p>"
 	tree := dom.Parse([]byte("<article>"+para+"<figure><img src=/p.jpg alt=bridge>"+figure+"</figure>"+para+"</article>"), dom.Limits{})
 	var p blocks.Page
 	p.Prepare(tree, nil)
-	all, keep := make([]float32, len(p.Blocks)), make([]bool, len(p.Blocks))
-	for i := range all {
-		all[i], keep[i] = odds, i == 0 || i == len(all)-1
-	}
-	closeGaps(tree, &p, all, keep)
+	keep := make([]bool, len(p.Blocks))
+	keep[0], keep[len(keep)-1] = true, true
+	closeGaps(tree, &p, keep)
 	set := gather(tree, &p, keep)
 	for n := range tree.Descendants(dom.Root) {
 		picture = picture || set.Has(n) && tree.Attr(n, "alt") == "bridge"
 		text = text || set.Has(n) && tree.Data(n) == "zebra"
 	}
 	return picture, text
-}
-
-func TestAPictureStaysWhereItsCaptionGoes(t *testing.T) {
-	for _, c := range []struct {
-		figure string
-		odds   float32
-		text   bool
-	}{
-		{"<figcaption>zebra</figcaption>", 0.1, false},
-		{"<figcaption>zebra</figcaption>", 0.3, true},
-		{"<table><tr><td>zebra</td></tr></table>", 0.1, true},
-	} {
-		if picture, text := withFigure(t, c.figure, c.odds); !picture || text != c.text {
-			t.Errorf("%s at %v: the picture stays: %v, the text stays: %v", c.figure, c.odds, picture, text)
-		}
-	}
 }
 
 func TestAPictureForReadersWithoutScriptsStays(t *testing.T) {
