@@ -64,8 +64,8 @@ func (s *scan) read() bool {
 			_, _, size := countAttributes(s.page[s.at:], 0)
 			s.at += size
 		case c == '!' || c == '?' || c == '/':
-			if !bytes.HasPrefix(s.page[s.at:], []byte("<!--")) {
-				s.drawing = 0
+			if !s.formats.readable() && bytes.HasPrefix(s.page[s.at:], []byte("<![CDATA[")) {
+				s.asIs = true // what looks like tags may be text
 			}
 			s.at += declared(s.page[s.at:])
 		default:

@@ -48,6 +48,8 @@ var tricky = []string{
 	`<svg><title>not <p>only text</svg></title></svg>f<svg><desc></desc></p></svg>g<svg><![CDATA[</svg>]]></svg>h`,
 	`<svg><![CDATA[ > </svg> ]]><path></svg>q<svg><? > </svg> ?></svg>r`,
 	`<svg><title>x</svg><path>y</title></svg>s<svg><desc>x</svg>t<svg><desc><path></svg>u`,
+	`<svg><![CDATA[></svg>0<svg>0</svg`,
+	`<svg><![CDATA[></svg><script>a body in a text, longer than the sixty-four bytes that it takes to count</script>]]></svg>v`,
 	`<svg><g><svg><path></svg><path></g></svg>i<svg><path/></svg><table><svg><path></svg><tr><td><svg><g></svg>j`,
 	`<select><svg><title>k</title></svg><option>l</select><title><svg><path></svg></title><math><svg><path></svg></math>m`,
 	`<svg><!-- </svg> --><path></svg>n<svg><path title="</svg>"></svg>o<svg><path></svgx><path></svg>p<svg><path>`,
