@@ -166,10 +166,10 @@ func TestAWebhookThatNobodyTakes(t *testing.T) {
 			h.clock.AdvanceTo(d.NextAt)
 			h.send()
 			seen := h.about(first.ID)
-			last := seen[len(seen)-1]
 			if now := h.log(j); len(seen) != d.Attempts+1 || now.Attempts != len(seen) || now.Status != 503 || !strings.Contains(now.Problem, "503") {
 				t.Fatalf("%d tries, the log says %+v", len(seen), now)
 			}
+			last := seen[len(seen)-1]
 			if last.stamp != strconv.FormatInt(h.clock.Now().Unix(), 10) || last.body != seen[0].body {
 				t.Errorf("try %d at %v: timestamp %s, body %s", len(seen), h.clock.Now(), last.stamp, last.body)
 			}

@@ -226,6 +226,12 @@ func (q quiet) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn && q.Handler.Enabled(ctx, level)
 }
 
+// WithAttrs is as quiet.
+func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{q.Handler.WithAttrs(attrs)} }
+
+// WithGroup is as quiet.
+func (q quiet) WithGroup(name string) slog.Handler { return quiet{q.Handler.WithGroup(name)} }
+
 // doing keeps a process from doing a chore twice at the same time: one that takes long would take all workers.
 type doing struct {
 	mu sync.Mutex

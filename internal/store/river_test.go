@@ -386,3 +386,14 @@ func TestRiversTablesAreWhole(t *testing.T) {
 		}
 	})
 }
+
+// River's log says what went wrong and nothing else, whatever River adds to it.
+func TestRiverIsQuiet(t *testing.T) {
+	var text bytes.Buffer
+	log := slog.New(quiet{slog.NewTextHandler(&text, nil)}).With("a", 1).WithGroup("g")
+	log.Info("work goes on")
+	log.Warn("something is wrong", "b", 2)
+	if got := text.String(); strings.Contains(got, "work goes on") || !strings.Contains(got, "something is wrong") || !strings.Contains(got, "a=1 g.b=2") {
+		t.Errorf("logged %s", got)
+	}
+}
