@@ -15,8 +15,9 @@ type facts struct {
 	rawMath    bool // TeX stands in the text, for a script to set
 	dollars    bool // … between single dollars too
 	tables     map[dom.ID]tableKind
-	blockLinks map[dom.ID]dom.ID // links around blocks, and the heading in them or 0
-	headLinks  map[dom.ID]int32  // headings that a link around them links
+	roles      map[dom.ID]atom.Atom // elements that are parts of a table by their role
+	blockLinks map[dom.ID]dom.ID    // links around blocks, and the heading in them or 0
+	headLinks  map[dom.ID]int32     // headings that a link around them links
 	notes
 	labels  map[string]bool // of the notes, when some stand in the margin
 	inNotes int
@@ -97,6 +98,9 @@ func (l *learner) enter(n dom.ID) bool {
 		l.f.math = l.f.math || t.Name(n) == "math"
 		return false
 	}
+	if tag == atom.Div || tag == atom.Span {
+		tag = l.role(n, tag)
+	}
 	if l.link != 0 && isBlock(tag) {
 		l.blockInLink(n, tag)
 	}
@@ -118,6 +122,37 @@ func (l *learner) enter(n dom.ID) bool {
 		l.tables[k-1].count(t, n, tag)
 	}
 	return true
+}
+
+// role is the part of a table that n is by its role, else tag.
+func (l *learner) role(n dom.ID, tag atom.Atom) atom.Atom {
+	part := atom.Atom(0)
+	switch l.t.Attr(n, "role") {
+	case "table", "grid":
+		part = atom.Table
+	case "row":
+		part = atom.Tr
+	case "cell", "gridcell":
+		part = atom.Td
+	case "columnheader", "rowheader":
+		part = atom.Th
+	}
+	if part == 0 || part != atom.Table && len(l.tables) == 0 {
+		return tag
+	}
+	if l.f.roles == nil {
+		l.f.roles = make(map[dom.ID]atom.Atom)
+	}
+	l.f.roles[n] = part
+	return part
+}
+
+// tag is the tag of n, or that of the part of a table that it is by its role.
+func (f *facts) tag(n dom.ID) atom.Atom {
+	if part, ok := f.roles[n]; ok {
+		return part
+	}
+	return f.t.Tag(n)
 }
 
 func (l *learner) blockInLink(n dom.ID, tag atom.Atom) {
@@ -155,7 +190,7 @@ func (l *learner) anchor(n dom.ID) {
 }
 
 func (l *learner) leave(n dom.ID) {
-	switch l.t.Tag(n) {
+	switch l.f.tag(n) {
 	case atom.A:
 		if l.link == n {
 			l.link = 0

@@ -23,6 +23,7 @@ func TestShapes(t *testing.T) {
 		"hljs lines":      {`<pre><code class="hljs"><table class="hljs-ln"><tr><td class="hljs-ln-numbers">1</td><td class="hljs-ln-code">x=1</td></tr><tr><td class="hljs-ln-numbers">2</td><td class="hljs-ln-code">y=2</td></tr></table></code></pre>`, "```\nx=1\ny=2\n```"},
 		"old highlighter": {`<div class="syntaxhighlighter java"><table><tr><td class="gutter"><div class="line">1</div><div class="line">2</div></td><td class="code"><div class="container"><div class="line"><code>int a;</code></div><div class="line"><code>int b;</code></div></div></td></tr></table></div>`, "```java\nint a;\nint b;\n```"},
 		"rowspan":         {`<table><tr><th>A</th><th>B</th></tr><tr><td rowspan=2>x</td><td>1</td></tr><tr><td>2</td></tr></table>`, "| A | B |\n| --- | --- |\n| x | 1 |\n|  | 2 |"},
+		"table by roles":  {`<div role=table>Cap<div role=rowgroup><div role=row><div role=columnheader>A</div><div role=columnheader>B</div></div></div><div role=row>stray<span role=cell>1</span><span role=cell>2</span></div></div>`, "|  |  |  |\n| --- | --- | --- |\n| Cap |  |  |\n| A | B |  |\n| stray | 1 | 2 |"},
 		"start":           {`<ol start="5"><li>a</li><li>b</li></ol>`, "5. a\n6. b"},
 		"reversed":        {`<ol reversed><li>a</li><li>b</li></ol>`, "2. a\n1. b"},
 		"two lists":       {`<ul><li>a</li></ul><ul><li>b</li></ul>`, "- a\n\n* b"},

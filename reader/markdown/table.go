@@ -37,10 +37,15 @@ type tableCell struct {
 	align      byte
 }
 
-// add puts the paragraph text into the open cell.
+// add puts the paragraph text into the open cell; outside of cells, where only a table by its role has text,
+// it makes one.
 func (tb *table) add(w *writer, text []byte) {
 	if !tb.open {
-		return
+		if len(tb.rows) == 0 {
+			tb.rows = append(tb.rows, tableRow{})
+		}
+		at := int32(len(tb.buf))
+		tb.cells = append(tb.cells, tableCell{lo: at, hi: at, cols: 1, rows: 1})
 	}
 	c := &tb.cells[len(tb.cells)-1]
 	if c.hi > c.lo {
@@ -94,8 +99,8 @@ func (w *writer) enterTable(n dom.ID, tag atom.Atom) bool {
 
 // tableOf is the table to which a part of a table belongs.
 func (w *writer) tableOf(n dom.ID) dom.ID {
-	for up := 0; n != 0 && up < 5; up++ {
-		if w.t.Tag(n) == atom.Table {
+	for up := 0; n != 0 && up < 8; up++ {
+		if w.facts.tag(n) == atom.Table {
 			return n
 		}
 		n = w.t.Parent(n)

@@ -189,7 +189,7 @@ func (w *writer) element(n dom.ID) bool {
 	if class != "" && w.byClass(n, class) {
 		return false
 	}
-	tag := t.Tag(n)
+	tag := w.facts.tag(n)
 	if len(w.facts.defs) > 0 && tag != atom.Li && w.noteDefinition(n) {
 		return true
 	}
