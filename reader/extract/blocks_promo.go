@@ -270,7 +270,7 @@ type holding struct {
 	links   bool   // it has links or pictures
 	picture bool   // it has a picture
 	quote   bool   // it has a quotation
-	onward  bool   // its heading is a link, or a link in it says no more than "read more"
+	onward  bool   // its title is a link, or a link in it says no more than "read more"
 }
 
 // little is what a small box holds; not ok when there is more in it than a promotion has.
@@ -307,7 +307,7 @@ func (w *blockWalk) little(n dom.ID) (x holding, ok bool) {
 			x.links = true
 			if link == 0 && leadsOn(w.t.Attr(m, "href")) {
 				link, behind, from = m, w.t.After(m, n), b.Len()
-				x.onward = x.onward || headingLevel(w.t.Tag(w.t.Parent(m))) > 0 || headingLevel(w.t.Tag(w.t.FirstChild(m))) > 0
+				x.onward = x.onward || w.entitling(m)
 			}
 		case atom.Img:
 			x.links, x.picture = true, true
@@ -320,6 +320,13 @@ func (w *blockWalk) little(n dom.ID) (x holding, ok bool) {
 	}
 	x.text = strings.ToLower(b.String())
 	return x, b.Len() <= mostPromoText
+}
+
+// entitling is true for a link in a heading, around one, or alone before a block.
+func (w *blockWalk) entitling(link dom.ID) bool {
+	next := w.beside(link, w.t.Next)
+	return headingLevel(w.t.Tag(w.t.Parent(link))) > 0 || headingLevel(w.t.Tag(w.t.FirstChild(link))) > 0 ||
+		next != 0 && !inline(w.t.Tag(next)) && w.beside(link, w.t.Prev) == 0 && w.t.Tag(next) != atom.Br
 }
 
 // read takes in the text of a link.

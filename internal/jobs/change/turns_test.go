@@ -32,6 +32,7 @@ func TestABoxWithoutATellingNameTakesTurns(t *testing.T) {
 		`<section class="wp-block-group"><p>TITLE. TEXT <a href="/x">Lees verder</a></p></section>`,
 		`<div><a href="/x"><img src="/a.jpg" alt=""><strong>TITLE</strong></a><p>TEXT</p></div>`,
 		`<div class="mt-6 p-4"><h3>Actueel</h3><div><a href="/x">TITLE TEXT</a></div></div>`,
+		`<div class="m-2"><a href="/x"><strong>TITLE</strong></a><p>TEXT TEXT</p></div>`,
 		`<blockquote><p>TEXT</p></blockquote>`,
 		`<div class="box"><p>„TEXT”</p><p>TITLE</p></div>`,
 		`<figure><img src="/a.jpg" alt=""><figcaption>TITLE. Foto: gemeentearchief</figcaption></figure>`,
