@@ -83,7 +83,7 @@ func authored(t *dom.Tree, p *blocks.Page, k int, around int32) bool {
 	for e := p.Blocks[k].Elem; e >= 0 && e != around; e = p.Elems[e].Parent {
 		n := p.Elems[e].ID
 		class, id := strings.ToLower(t.Attr(n, "class")), strings.ToLower(t.Attr(n, "id"))
-		if apparatus(t, n) || has(class, furnitureWords) || has(id, furnitureWords) {
+		if apparatus(t, n) || has(class, furnitureWords) || has(id, furnitureWords) || t.Tag(n) == atom.Figure && !set {
 			return false
 		}
 		set = set || construct(t.Tag(n)) || has(class, authoredWords)
