@@ -155,3 +155,12 @@ func TestCommentsGoBelowAnArticleAndStayInAThread(t *testing.T) {
 		t.Errorf("in a thread: %v", got)
 	}
 }
+
+// The weights learned what a link to a document is: a feed is a document where pages are compared, but not there.
+func TestAFeedIsNoDownload(t *testing.T) {
+	for path, want := range map[string][2]bool{"/call.pdf": {true, true}, "/Data.XLSX": {true, true}, "/feed.xml": {true, false}, "/robots.txt": {true, false}, "/v1.2/page": {false, false}, "/x": {false, false}} {
+		if got := [2]bool{Document(path), download(path)}; got != want {
+			t.Errorf("%s: a document and a download: %v, want %v", path, got, want)
+		}
+	}
+}

@@ -265,7 +265,7 @@ func linkMark(t *dom.Tree, n dom.ID) int {
 	if i := strings.IndexAny(href, "?#"); i >= 0 {
 		href = href[:i]
 	}
-	if Document(href) {
+	if download(href) {
 		return markFile
 	}
 	return -1
@@ -273,13 +273,27 @@ func linkMark(t *dom.Tree, n dom.ID) int {
 
 // Document says that a path ends as the name of a document does.
 func Document(path string) bool {
-	i := strings.LastIndexByte(path, '.')
-	if i < 0 || len(path)-i > len(".epub") {
-		return false
+	switch ending(path) {
+	case "xlsm", "odp", "xml", "txt":
+		return true
 	}
-	switch strings.ToLower(path[i+1:]) {
-	case "pdf", "doc", "docx", "xls", "xlsx", "xlsm", "ods", "odt", "rtf", "ppt", "pptx", "odp", "csv", "xml", "txt", "zip", "epub":
+	return download(path)
+}
+
+// download is true for documents that stand in a page's text. The weights know these: others may be its feeds.
+func download(path string) bool {
+	switch ending(path) {
+	case "pdf", "doc", "docx", "xls", "xlsx", "ods", "odt", "rtf", "ppt", "pptx", "csv", "zip", "epub":
 		return true
 	}
 	return false
+}
+
+// ending is what follows the last dot of a path, in lower case; empty where that is no ending of a file.
+func ending(path string) string {
+	i := strings.LastIndexByte(path, '.')
+	if i < 0 || len(path)-i > len(".epub") {
+		return ""
+	}
+	return strings.ToLower(path[i+1:])
 }
