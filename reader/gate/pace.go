@@ -46,6 +46,9 @@ func (r *reading) take(ctx context.Context, c policy.Case) (Turn, error) {
 	if by := r.began.Add(r.ask.Patience); r.ask.Patience > 0 && by.Before(until) {
 		until = by
 	}
+	if r.cfg.Clock.Now().After(until) {
+		return nil, busy(0) // a turn that is free comes too late as well: a window may close
+	}
 	turn, err := r.cfg.Turns.Take(ctx, keys, until)
 	if err != nil {
 		if cause := ctx.Err(); cause != nil && errors.Is(cause, context.DeadlineExceeded) && fault.Of(err) == fault.Internal {

@@ -121,6 +121,25 @@ func TestARedirectOfOneReadDoesNotShortenTheGapOfAnother(t *testing.T) {
 }
 
 // A redirect leads to a host that somebody else has just visited: its gap is owed to it all the same.
+// Who says how long turns are waited for is asked for nothing after that, though robots.txt took the time and the
+// page's turn is free.
+func TestNothingIsAskedForAfterThePatience(t *testing.T) {
+	for late, want := range map[time.Duration][]string{9 * time.Second: {"http://a.test/robots.txt", "http://a.test/x"}, 11 * time.Second: {"http://a.test/robots.txt"}} {
+		w := newWorld(t, "webreaderapi")
+		w.web.Handle("a.test", "/robots.txt", http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+			w.clock.Advance(late)
+			rw.Header().Set("Content-Type", "text/plain")
+		}))
+		w.web.Page("a.test", "/x", origintest.Article("x"))
+		a := w.ask(t, "http://a.test/x")
+		a.Patience = 10 * time.Second
+		_, _, err := w.get(t, a)
+		if got := w.web.URLs(); !slices.Equal(got, want) || (err != nil) != (len(want) == 1) || err != nil && fault.Of(err) != fault.HostBusy {
+			t.Errorf("robots.txt after %v: %v, the site saw %v, want %v", late, err, got, want)
+		}
+	}
+}
+
 // earlyTurn is a turn that came before its time.
 type earlyTurn struct {
 	gate.Turn
