@@ -139,10 +139,7 @@ func (s *Store) lockFinishHosts(ctx context.Context, tx *sql.Tx, f *finishing) e
 		}
 	}
 	slices.Sort(keys)
-	keys = slices.Compact(keys)
-	var a args
-	_, err := tx.ExecContext(ctx, "SELECT host FROM hosts WHERE host "+s.in(&a, keys)+" ORDER BY host FOR UPDATE", a...)
-	return err
+	return s.lockHosts(ctx, tx, slices.Compact(keys))
 }
 
 func (s *Store) lockFinishJobs(ctx context.Context, tx *sql.Tx, f *finishing) error {

@@ -354,7 +354,8 @@ type turn struct {
 func (t *turn) Deadline() time.Time { return t.deadline }
 
 // End gives the turn back; a row that another holder has leased since is left alone. The key opens a
-// gap after the write, by the database's clock: how long ago that was is measured here.
+// gap after written, which is when the site had the request, by the database's clock: how long ago that was is
+// measured here.
 func (t *turn) End(ctx context.Context, written time.Time) error {
 	if t.over.Swap(true) {
 		return errors.New("end a turn: it has ended already")
