@@ -27,6 +27,25 @@ func visitSlot(t *testing.T, d *Detector, s State, slot string) (Report, State) 
 	return d.Visit(s, extract.TextBlocks(tree, extract.Extract(tree, base, extract.Options{})))
 }
 
+// filled is a box with a title and a text in it.
+func filled(box string, turn [2]string) string {
+	return strings.NewReplacer("TITLE", turn[0], "TEXT", turn[1]).Replace(box)
+}
+
+// passesOver visits a page whose box takes turns, and answers what is kept of the last one. No turn may be reported.
+func passesOver(t *testing.T, d *Detector, box string, turns [][2]string) State {
+	t.Helper()
+	var s State
+	for i, turn := range turns {
+		var r Report
+		r, s = visitSlot(t, d, s, filled(box, turn))
+		if i > 0 && r.Kind != Unchanged {
+			t.Errorf("%s: turn %d is reported: %+v", box, i, r)
+		}
+	}
+	return s
+}
+
 // What takes turns in a box that says so is no change, though the box stands inside the content.
 func TestABoxWhosePromotionsTakeTurnsIsNoChange(t *testing.T) {
 	d := NewDetector(Options{Key: []byte("k")})
@@ -50,14 +69,7 @@ func TestABoxWhosePromotionsTakeTurnsIsNoChange(t *testing.T) {
 		`<div role="complementary"><h3>TITLE</h3><p>TEXT <a href="/x">→</a></p></div>`,
 		`<aside><h2>Kiemelt</h2><p>TITLE. TEXT</p></aside>`,
 	} {
-		var s State
-		for i, turn := range turns {
-			var r Report
-			r, s = visitSlot(t, d, s, strings.NewReplacer("TITLE", turn[0], "TEXT", turn[1]).Replace(box))
-			if i > 0 && r.Kind != Unchanged {
-				t.Errorf("%s: turn %d is reported: %+v", box, i, r)
-			}
-		}
+		s := passesOver(t, d, box, turns)
 		if r, _ := visitSlot(t, d, s, `<p>Voor de wijk Noord is het geld op.</p>`+box); r.Kind != Changed || !says(r, "wijk Noord") {
 			t.Errorf("%s: the paragraph before it is not told: %+v", box, r)
 		}

@@ -40,16 +40,8 @@ func TestABoxWithoutATellingNameTakesTurns(t *testing.T) {
 		`<div><p>Wist u dat: TEXT</p></div>`,
 		`<h3>Meest gelezen</h3><ul><li><a href="/x">TITLE</a></li><li><a href="/y">TEXT</a></li></ul>`,
 	} {
-		var s State
-		for i, turn := range turns {
-			var r Report
-			r, s = visitSlot(t, d, s, strings.NewReplacer("TITLE", turn[0], "TEXT", turn[1]).Replace(box))
-			if i > 0 && r.Kind != Unchanged {
-				t.Errorf("%s: turn %d is reported: %+v", box, i, r)
-			}
-		}
-		last := strings.NewReplacer("TITLE", turns[0][0], "TEXT", turns[0][1]).Replace(box)
-		if r, _ := visitSlot(t, d, s, `<p>Voor de wijk Noord is het geld op.</p>`+last); r.Kind != Changed || !says(r, "wijk Noord") || says(r, turns[0][0]) {
+		s := passesOver(t, d, box, turns)
+		if r, _ := visitSlot(t, d, s, `<p>Voor de wijk Noord is het geld op.</p>`+filled(box, turns[0])); r.Kind != Changed || !says(r, "wijk Noord") || says(r, turns[0][0]) {
 			t.Errorf("%s: the paragraph before it is not told, or the turn is: %+v", box, r)
 		}
 	}
