@@ -68,6 +68,7 @@ func chosen(t *dom.Tree, base *url.URL) Content {
 	closeGaps(t, &d.page, keep)
 	endingCode(t, &d.page, keep)
 	withoutIdle(&d.page, keep)
+	withoutCopies(&d.page, keep)
 	words := 0
 	for i, k := range keep {
 		if k {

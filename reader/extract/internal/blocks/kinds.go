@@ -6,6 +6,18 @@ package blocks
 // PageKinds are the kinds that are told apart, in the order of the forests.
 var PageKinds = [...]string{"article", "documentation", "service", "forum", "product", "collection", "listing", "government"}
 
+// Wares says that the page sells a thing by its own data, or likely sells or lists things.
+func (p *Page) Wares() bool {
+	return p.Facts.Kind() == Product || p.Kinds[product]+p.Kinds[collection]+p.Kinds[listing] >= 0.5
+}
+
+// Places in PageKinds.
+const (
+	product    = 4
+	collection = 5
+	listing    = 6
+)
+
 const (
 	nKinds = len(PageKinds)
 
