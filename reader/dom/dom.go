@@ -87,45 +87,44 @@ func Parse(page []byte, limits Limits) *Tree {
 // Parse is like the function Parse and reuses the memory of t. Nodes of the former page are gone.
 func (t *Tree) Parse(page []byte, limits Limits) {
 	limits = limits.withDefaults()
-	s := scan{page: page, limits: limits}
+	if !t.parse(page, limits, odd(page)) {
+		t.parse(page, limits, true)
+	}
+}
+
+// parse says whether what the scan took out of the page is back in its place, as it always is when the
+// page is parsed as it is.
+func (t *Tree) parse(page []byte, limits Limits, asIs bool) bool {
+	t.reset()
+	s := newScan(page, limits, asIs)
+	s.taken = t.attrs
 	defer s.free()
 	if !s.read() || s.deep() {
-		t.flatten(s.source(), limits)
-		return
+		t.flatten(page, limits)
+		return true
 	}
 	root, err := html.ParseWithOptions(bytes.NewReader(s.source()), html.ParseOptionEnableScripting(false))
 	if err != nil {
-		t.flatten(s.source(), limits)
-		return
+		t.flatten(page, limits)
+		return true
 	}
-	t.FromHTML(root, limits)
-	t.restore(&s)
+	t.attrs = s.taken
+	t.fill(root, limits, s)
 	t.Truncated = t.Truncated || s.cut
-}
-
-// restore puts the scripts' bodies back.
-func (t *Tree) restore(s *scan) {
-	if len(s.scripts) == 0 {
-		return
-	}
-	for n := range t.nodes {
-		e := &t.nodes[n]
-		if e.kind == Text && strings.HasPrefix(e.data, scriptMark) && t.nodes[e.parent].tag == atom.Script && !t.nodes[e.parent].foreign {
-			if body, ok := s.script(e.data); ok {
-				e.data = body
-			}
-		}
-	}
+	return !s.astray
 }
 
 // FromHTML fills t from a tree of golang.org/x/net/html.
 func (t *Tree) FromHTML(root *html.Node, limits Limits) {
-	limits = limits.withDefaults()
 	t.reset()
+	t.fill(root, limits.withDefaults(), &scan{asIs: true})
+}
+
+func (t *Tree) fill(root *html.Node, limits Limits, s *scan) {
 	nodes, attrs := count(root, limits)
 	t.nodes, t.attrs = slices.Grow(t.nodes, nodes+2), slices.Grow(t.attrs, attrs)
 	t.nodes = append(t.nodes, node{}, node{kind: Document})
-	t.graft(Root, root, limits)
+	t.graft(Root, root, limits, s)
 }
 
 // count is how many nodes and attributes there are below root, as far as the limits go.
@@ -154,15 +153,15 @@ func (t *Tree) reset() {
 	t.nodes, t.attrs, t.Flat, t.Truncated = t.nodes[:0], t.attrs[:0], false, false
 }
 
-// graft copies the children of src below parent.
-func (t *Tree) graft(parent ID, src *html.Node, limits Limits) {
+// graft copies the children of src below parent, with what s took out of them.
+func (t *Tree) graft(parent ID, src *html.Node, limits Limits, s *scan) {
 	at, cur := parent, src.FirstChild
 	for cur != nil {
 		if len(t.nodes) >= limits.Nodes {
 			t.Truncated = true
 			return
 		}
-		id := t.add(at, cur, limits)
+		id := t.add(at, cur, limits, s)
 		if id != 0 && cur.FirstChild != nil {
 			at, cur = id, cur.FirstChild
 			continue
@@ -178,11 +177,15 @@ func (t *Tree) graft(parent ID, src *html.Node, limits Limits) {
 	}
 }
 
-func (t *Tree) add(parent ID, n *html.Node, limits Limits) ID {
+func (t *Tree) add(parent ID, n *html.Node, limits Limits, s *scan) ID {
 	var made node
 	switch n.Type {
 	case html.ElementNode:
 		made = node{kind: Element, tag: n.DataAtom, data: n.Data, foreign: n.Namespace != ""}
+		if lo, many, ok := s.attributes(n); ok {
+			made.attrLo, made.attrN = lo, many
+			break
+		}
 		keep := n.Attr
 		if most := min(limits.AttrsPer, limits.Attrs-len(t.attrs)); len(keep) > most {
 			keep, t.Truncated = keep[:max(most, 0)], true
@@ -192,9 +195,9 @@ func (t *Tree) add(parent ID, n *html.Node, limits Limits) ID {
 			t.attrs = append(t.attrs, Attr{a.Key, a.Val})
 		}
 	case html.TextNode:
-		made = node{kind: Text, data: n.Data}
+		made = node{kind: Text, data: s.body(n.Data, &t.nodes[parent])}
 	case html.CommentNode:
-		made = node{kind: Comment, data: n.Data}
+		made = node{kind: Comment, data: s.body(n.Data, &t.nodes[parent])}
 	default:
 		return 0
 	}
@@ -220,7 +223,7 @@ func (t *Tree) push(parent ID, made node) ID {
 // node added, or 0 when the fragment is empty, too deep or over the limits.
 func (t *Tree) AppendHTML(parent ID, fragment string, limits Limits) ID {
 	limits = limits.withDefaults()
-	s := scan{page: []byte(fragment), limits: limits}
+	s := newScan([]byte(fragment), limits, true)
 	defer s.free()
 	if !s.read() || s.deep() {
 		return 0
@@ -235,7 +238,7 @@ func (t *Tree) AppendHTML(parent ID, fragment string, limits Limits) ID {
 	for _, n := range nodes {
 		holder.AppendChild(n)
 	}
-	t.graft(parent, holder, limits)
+	t.graft(parent, holder, limits, s)
 	if ID(len(t.nodes)) == before {
 		return 0
 	}

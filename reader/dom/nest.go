@@ -15,7 +15,8 @@ func (s *scan) deep() bool {
 	if s.tags*deepest < mostLooks {
 		return false
 	}
-	again := scan{page: s.page, limits: s.limits, asIs: true, nest: new(nest)}
+	again := newScan(s.page, s.limits, true)
+	again.nest = new(nest)
 	again.read()
 	again.free()
 	return again.nest.looks > mostLooks

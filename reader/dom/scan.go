@@ -6,11 +6,14 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"golang.org/x/net/html/atom"
 )
 
 // Before golang.org/x/net/html builds a tree, one pass over the page's tags finds out whether it can
-// do so in bounded time and memory, and takes out what would only cost it time: the bodies of
-// scripts, which are put back into the Tree, attributes beyond the limits, and the lines of drawings.
+// do so in bounded time and memory, and takes out what would only cost it time: attributes and the
+// bodies of scripts and style sheets, which are put back into the Tree, attributes beyond the limits,
+// and the lines of drawings.
 
 const (
 	// mostTags is how many tags a page may have to be parsed. One with more is flattened.
@@ -27,18 +30,25 @@ const (
 // scan is the state of that pass.
 type scan struct {
 	page    []byte
+	text    string // the page again, of which the Tree keeps parts
 	limits  Limits
 	at      int    // what lies before is read
 	out     []byte // the page as the parser gets it, up to done
 	done    int
 	scripts []string // bodies taken out
+	taken   []Attr   // attributes taken out
+	astray  bool     // what was taken out of a tag or an element turned up elsewhere
 	attrs   int      // attributes so far
 	tags    int
 	drawing int // where what is in the svg element being read begins, when all of it is lines of a drawing; else 0
 	formats formats
 	nest    *nest // of a second pass only
 	cut     bool  // attributes are cut off
-	asIs    bool  // no more scripts are taken out
+	asIs    bool  // nothing more is taken out
+}
+
+func newScan(page []byte, limits Limits, asIs bool) *scan {
+	return &scan{page: page, text: string(page), limits: limits, asIs: asIs}
 }
 
 // read passes over the page; false says that it is not to be parsed.
@@ -61,7 +71,7 @@ func (s *scan) read() bool {
 			if s.nest != nil {
 				s.nest.end(name)
 			}
-			_, _, size := countAttributes(s.page[s.at:], 0)
+			_, _, size := countAttributes(s.text[s.at:], 0)
 			s.at += size
 		case c == '!' || c == '?' || c == '/':
 			if !s.formats.readable() && bytes.HasPrefix(s.page[s.at:], []byte("<![CDATA[")) {
@@ -115,13 +125,20 @@ func (s *scan) start() {
 	var buf [nameBytes]byte
 	name := tagName(tag[1:], &buf)
 	most := min(s.limits.AttrsPer, s.limits.Attrs-s.attrs)
-	found, end, size := countAttributes(tag, most)
-	s.attrs += min(found, most)
-	if found > most {
-		s.cut = true
-		s.replace(s.at+end, s.at+size, ">")
-	}
 	readable := s.formats.readable()
+	size := 0
+	if readable && !s.asIs && most > mostTaken && !s.parsers(name) {
+		size = s.take()
+	}
+	if size == 0 {
+		found, end, all := countAttributes(s.text[s.at:], most)
+		size = all
+		s.attrs += min(found, most)
+		if found > most {
+			s.cut = true
+			s.replace(s.at+end, s.at+size, ">")
+		}
+	}
 	s.formats.start(name, tag[:size])
 	if s.nest != nil {
 		s.nest.start(name)
@@ -137,7 +154,7 @@ func (s *scan) start() {
 	case string(name) == "plaintext":
 		s.at = len(s.page)
 	case rawText[string(name)] && readable:
-		s.text(string(name))
+		s.pass(string(name))
 	}
 }
 
@@ -171,49 +188,69 @@ func (s *scan) endDrawing(name []byte) {
 	}
 }
 
-// text passes over what is text up to the end tag of name, and takes a script's out.
-func (s *scan) text(name string) {
-	n := untilEnd(s.page[s.at:], name)
+// pass passes over what is text up to the end tag of name, and takes a script's or a style sheet's out.
+func (s *scan) pass(name string) {
+	n := untilEnd(s.text[s.at:], name)
 	if s.at+n == len(s.page) {
 		s.asIs = true // the rest is text, if the parser sees it so
 		return
 	}
-	body := s.page[s.at : s.at+n]
-	if name == "script" && !s.asIs && (n >= leastScript || bytes.HasPrefix(body, []byte(scriptMark))) {
-		if bytes.Contains(body, []byte("<!--")) {
-			if bytes.Contains(bytes.ToLower(body), []byte("<script")) {
-				s.asIs = true // its end may be another one
-				return
-			}
-		} else if bytes.IndexByte(body, 0) < 0 {
-			s.replace(s.at, s.at+n, scriptMark+strconv.Itoa(len(s.scripts)))
-			s.scripts = append(s.scripts, unixLines(body))
+	body := s.text[s.at : s.at+n]
+	switch {
+	case s.asIs || n < leastScript || name != "script" && name != "style":
+	case name == "script" && strings.Contains(body, "<!--"):
+		if strings.Contains(strings.ToLower(body), "<script") {
+			s.asIs = true // its end may be another one
+			return
 		}
+	default:
+		s.replace(s.at, s.at+n, mark)
+		s.out = strconv.AppendInt(s.out, int64(len(s.scripts)), 10)
+		s.scripts = append(s.scripts, unixLines(body))
 	}
 	s.at += n
 }
 
-// scriptMark and a number stand in the place of a script's body.
-const scriptMark = "\x01"
+// mark and a number stand in the place of what is taken out.
+const mark = "\x01"
 
-// script is the body that mark stands for.
-func (s *scan) script(mark string) (string, bool) {
-	number, ok := strings.CutPrefix(mark, scriptMark)
-	if !ok {
-		return "", false
-	}
-	n, err := strconv.Atoi(number)
-	if err != nil || n < 0 || n >= len(s.scripts) {
-		return "", false
-	}
-	return s.scripts[n], true
+// odd says that a page has characters in it by which it has to be parsed as it is: the mark, and one that
+// the parser puts others for.
+func odd(page []byte) bool {
+	return bytes.IndexByte(page, mark[0]) >= 0 || bytes.IndexByte(page, 0) >= 0
 }
 
-func unixLines(b []byte) string {
-	if bytes.IndexByte(b, '\r') < 0 {
-		return string(b)
+// marked is the number behind the mark with which text begins, -1 for none.
+func marked(text string) int {
+	digits, ok := strings.CutPrefix(text, mark)
+	if !ok {
+		return -1
 	}
-	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(b))
+	n, err := strconv.Atoi(digits)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// body is the text of a node in parent, with the body of a script where that was taken out.
+func (s *scan) body(text string, parent *node) string {
+	if len(s.scripts)+len(s.taken) == 0 || strings.IndexByte(text, mark[0]) < 0 {
+		return text
+	}
+	n := marked(text)
+	if parent.foreign || parent.tag != atom.Script && parent.tag != atom.Style || n < 0 || n >= len(s.scripts) {
+		s.astray = true
+		return text
+	}
+	return s.scripts[n]
+}
+
+func unixLines(s string) string {
+	if strings.IndexByte(s, '\r') < 0 {
+		return s
+	}
+	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(s)
 }
 
 // formats is an upper bound of what the parser holds open of formatting elements, which it makes anew
@@ -428,76 +465,21 @@ func tagName(tag []byte, buf *[nameBytes]byte) []byte {
 }
 
 // untilEnd is where the end tag of name is in page; its length when there is none.
-func untilEnd(page []byte, name string) int {
+func untilEnd(page, name string) int {
 	at := 0
 	for {
-		i := bytes.Index(page[at:], []byte("</"))
+		i := strings.Index(page[at:], "</")
 		if i < 0 {
 			return len(page)
 		}
 		at += i + 2
 		end := at + len(name)
-		if end < len(page) && (space(page[end]) || page[end] == '/' || page[end] == '>') && strings.EqualFold(string(page[at:end]), name) {
+		if end < len(page) && (space(page[end]) || page[end] == '/' || page[end] == '>') && strings.EqualFold(page[at:end], name) {
 			return at - 2
 		}
 	}
 }
 
 func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
-
-// countAttributes counts the attributes of the tag with which raw begins; end is where the first one
-// beyond most begins, size where the tag ends.
-func countAttributes(raw []byte, most int) (n, end, size int) {
-	i := 1
-	if raw[i] == '/' {
-		i++
-	}
-	for i < len(raw) && !space(raw[i]) && raw[i] != '/' && raw[i] != '>' {
-		i++
-	}
-	for {
-		for i < len(raw) && (space(raw[i]) || raw[i] == '/') {
-			i++
-		}
-		if i >= len(raw) {
-			return n, end, len(raw)
-		}
-		if raw[i] == '>' {
-			return n, end, i + 1
-		}
-		if n++; n == most+1 {
-			end = i
-		}
-		i = skipAttribute(raw, i)
-	}
-}
-
-func skipAttribute(raw []byte, i int) int {
-	i++ // a name may begin with an equals sign
-	for i < len(raw) && !space(raw[i]) && raw[i] != '=' && raw[i] != '>' && raw[i] != '/' {
-		i++
-	}
-	j := i
-	for j < len(raw) && space(raw[j]) {
-		j++
-	}
-	if j >= len(raw) || raw[j] != '=' {
-		return i
-	}
-	for j++; j < len(raw) && space(raw[j]); {
-		j++
-	}
-	if j < len(raw) && (raw[j] == '"' || raw[j] == '\'') {
-		k := bytes.IndexByte(raw[j+1:], raw[j])
-		if k < 0 {
-			return len(raw)
-		}
-		return j + k + 2
-	}
-	for j < len(raw) && !space(raw[j]) && raw[j] != '>' {
-		j++
-	}
-	return j
-}
 
 func space(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f' }

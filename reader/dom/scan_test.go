@@ -53,6 +53,14 @@ var tricky = []string{
 	`<svg><g><svg><path></svg><path></g></svg>i<svg><path/></svg><table><svg><path></svg><tr><td><svg><g></svg>j`,
 	`<select><svg><title>k</title></svg><option>l</select><title><svg><path></svg></title><math><svg><path></svg></math>m`,
 	`<svg><!-- </svg> --><path></svg>n<svg><path title="</svg>"></svg>o<svg><path></svgx><path></svg>p<svg><path>`,
+	`<select><noscript><div class=x>text to the parser</div></noscript></select><p id=y class=z>w`,
+	`<svg><desc></svg></desc><path class=x y=z><![CDATA[<p class=y>a text</p>]]></svg><p class=w>x`,
+	`<a href=y HREF=z><a href=z b=c a=d><p a=b a=c A=d x="a&amp;b" y="&lt;&notit;&amp" z='&amp;lt; "'>y</a>`,
+	"<p a='1\r\n2' b='\x00' /c/ d=/ e= =f g=\"h\"i>z<br/x=1/><img src=a><image a=b><p a=\"no end>",
+	`<p><b c=1><b c=1><b c=1><b c=1><p><i d=2 c=1><a d=2 c=1><table><tr><td><a d=2 c=1>a</table><p>b`,
+	`<html a=1><body b=2><p c=3><html a=4 d=5><body b=6 e=7><table><input type=hidden><input type=text f=8></table>`,
+	`<math><annotation-xml encoding=text/html><div class=x>c</div></annotation-xml><mi class=y></math>&#1;<p class=&#1;>d`,
+	`<style class=x>p > a { content: "<p class=y>, and more than the sixty-four bytes that it takes" }</style><p class=z>e`,
 	`<!DOCTYPE html "><script>a body behind an odd doctype, with more than sixty-four bytes of text</script>p`,
 }
 
@@ -96,19 +104,39 @@ func checkAsParsed(t *testing.T, page []byte) {
 	}
 }
 
-func TestTakingScriptsOutChangesNothing(t *testing.T) {
+func TestWhatIsTakenOutChangesNothing(t *testing.T) {
 	for _, page := range tricky {
 		checkAsParsed(t, []byte(page))
 	}
-	s := scan{page: []byte(tricky[0]), limits: Limits{}.withDefaults()}
+	s := newScan([]byte(tricky[0]), Limits{}.withDefaults(), false)
 	if !s.read() || len(s.scripts) != 1 || bytes.Contains(s.source(), []byte("not markup")) {
 		t.Errorf("the script stays in %q", s.source())
 	}
 }
 
+func TestAttributesAreReadOnce(t *testing.T) {
+	page := `<div class="a" id=b><b class=c><style>` + strings.Repeat("p{}", 30) + `</style><p title="a &amp; b">x<p TITLE=y></p>`
+	s := newScan([]byte(page), Limits{}.withDefaults(), false)
+	if want := "<div \x012><b class=c><style>\x010</style><p \x01129>x<p TITLE=y></p>"; !s.read() || string(s.source()) != want {
+		t.Errorf("%q", s.source())
+	}
+	if tree := Parse([]byte(page), Limits{}); tree.Attr(tree.First(Root, atom.P), "title") != "a & b" {
+		t.Errorf("%q", tree.Attr(tree.First(Root, atom.P), "title"))
+	}
+}
+
+func TestAPageWhoseMarksGoAstrayIsParsedAsItIs(t *testing.T) {
+	page := []byte("<p class=x>&#1;2")
+	tree := new(Tree)
+	if tree.parse(page, Limits{}.withDefaults(), false) {
+		t.Error("what a text says is taken for a mark")
+	}
+	checkAsParsed(t, page)
+}
+
 func TestLinesOfDrawingsAreNotParsed(t *testing.T) {
 	page := `<p>a<svg class=icon><title>Icon</title><g><path d="M0"/></g></svg>b <svg><g data-latex="x^2"></g></svg>`
-	s := scan{page: []byte(page), limits: Limits{}.withDefaults()}
+	s := newScan([]byte(page), Limits{}.withDefaults(), false)
 	if want := `<p>a<svg class=icon></svg>b <svg><g data-latex="x^2"></g></svg>`; !s.read() || string(s.source()) != want {
 		t.Errorf("%s", s.source())
 	}
