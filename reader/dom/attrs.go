@@ -49,6 +49,9 @@ func (s *scan) take() int {
 			break
 		}
 		if !slices.ContainsFunc(s.taken[before:], func(b Attr) bool { return b.Key == key }) {
+			if len(s.taken) == cap(s.taken) {
+				s.taken = slices.Grow(s.taken, len(s.taken)+mostTaken) // append alone would copy them five times
+			}
 			s.taken = append(s.taken, Attr{key, val})
 		}
 		i = a.end
@@ -72,9 +75,12 @@ func (s *scan) putMark(lo, hi, before int) {
 	s.out = strconv.AppendInt(s.out, int64(before*(mostTaken+1)+n), 10)
 }
 
+// takenOut says that n has a mark in the place of its attributes.
+func takenOut(n *html.Node) bool { return len(n.Attr) == 1 && strings.HasPrefix(n.Attr[0].Key, mark) }
+
 // attributes are those that were taken out of n.
 func (s *scan) attributes(n *html.Node) (lo int32, many uint16, ok bool) {
-	if len(n.Attr) != 1 || len(s.taken) == 0 || !strings.HasPrefix(n.Attr[0].Key, mark) {
+	if len(s.taken) == 0 || !takenOut(n) {
 		return 0, 0, false
 	}
 	k := marked(n.Attr[0].Key)

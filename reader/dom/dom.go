@@ -97,7 +97,7 @@ func (t *Tree) Parse(page []byte, limits Limits) {
 func (t *Tree) parse(page []byte, limits Limits, asIs bool) bool {
 	t.reset()
 	s := newScan(page, limits, asIs)
-	s.taken = t.attrs
+	s.taken = slices.Grow(t.attrs, min(len(page)/64, limits.Attrs))
 	defer s.free()
 	if !s.read() || s.deep() {
 		t.flatten(page, limits)
@@ -127,11 +127,13 @@ func (t *Tree) fill(root *html.Node, limits Limits, s *scan) {
 	t.graft(Root, root, limits, s)
 }
 
-// count is how many nodes and attributes there are below root, as far as the limits go.
+// count is how many nodes and attributes to copy there are below root, as far as the limits go.
 func count(root *html.Node, limits Limits) (nodes, attrs int) {
 	for n := root; n != nil && nodes < limits.Nodes; {
 		nodes++
-		attrs += min(len(n.Attr), limits.AttrsPer)
+		if !takenOut(n) {
+			attrs += min(len(n.Attr), limits.AttrsPer)
+		}
 		if n.FirstChild != nil {
 			n = n.FirstChild
 			continue
