@@ -67,6 +67,7 @@ func chosen(t *dom.Tree, base *url.URL) Content {
 	keep := blocks.Choose(odds, &d.view)
 	closeGaps(t, &d.page, keep)
 	endingCode(t, &d.page, keep)
+	withNotes(t, &d.page, keep)
 	withoutIdle(&d.page, keep)
 	withoutCopies(&d.page, keep)
 	words := 0
