@@ -3,6 +3,7 @@ package extract
 import (
 	_ "embed"
 	"net/url"
+	"strings"
 	"sync"
 
 	"golang.org/x/net/html/atom"
@@ -69,6 +70,8 @@ func chosen(t *dom.Tree, base *url.URL) Content {
 	endingCode(t, &d.page, keep)
 	withNotes(t, &d.page, keep)
 	withoutIdle(&d.page, keep)
+	keepTogether(t, &d.page, odds, keep)
+	withoutBeside(t, &d.page, keep)
 	withoutCopies(&d.page, keep)
 	words := 0
 	for i, k := range keep {
@@ -173,6 +176,9 @@ func gather(t *dom.Tree, p *blocks.Page, keep []bool) dom.Set {
 		b := &p.Blocks[i]
 		sums[i+1] += b.Words + 1
 		for _, n := range p.Texts[b.Lo:b.Hi] {
+			if linksAgain(t, n) {
+				continue
+			}
 			set.Add(n)
 			t.AddAncestors(&set, n)
 		}
@@ -194,6 +200,25 @@ func gather(t *dom.Tree, p *blocks.Page, keep []bool) dom.Set {
 	}
 	return set
 }
+
+// linksAgain says that n is the text of a button that leads where the link right before it does: a second way
+// to the same document.
+func linksAgain(t *dom.Tree, n dom.ID) bool {
+	a := t.Parent(n)
+	for hops := 0; a != 0 && t.Tag(a) != atom.A && hops < pictured && blocks.Inline(t.Tag(a)); hops++ {
+		a = t.Parent(a)
+	}
+	if t.Tag(a) != atom.A || !t.HasAttr(a, "download") && !has(strings.ToLower(t.Attr(a, "class")), buttonNames) {
+		return false
+	}
+	before := t.Prev(a)
+	for before != 0 && t.Kind(before) != dom.Element && strings.TrimSpace(t.Data(before)) == "" {
+		before = t.Prev(before)
+	}
+	return t.Tag(before) == atom.A && t.Attr(before, "href") != "" && t.Attr(before, "href") == t.Attr(a, "href")
+}
+
+var buttonNames = []string{"button", "btn"}
 
 // amid says that the blocks before lo and from hi on are kept.
 func amid(keep []bool, lo, hi int) bool {

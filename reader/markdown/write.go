@@ -196,7 +196,23 @@ func (w *writer) element(n dom.ID) bool {
 	if isBlock(tag) {
 		return w.blockElement(n, tag)
 	}
+	if t.Kind(t.Prev(n)) == dom.Element && flexes(t, t.Parent(n)) {
+		w.space = true
+	}
 	return w.inlineElement(n, tag)
+}
+
+// flexes says that by its style or by a class of the common sheets an element sets its children apart as
+// blocks, whatever their tags.
+func flexes(t *dom.Tree, n dom.ID) bool {
+	for word := range strings.FieldsSeq(t.Attr(n, "class")) {
+		switch word {
+		case "flex", "inline-flex", "grid", "inline-grid", "d-flex", "d-inline-flex", "d-grid":
+			return true
+		}
+	}
+	style := strings.ReplaceAll(t.Attr(n, "style"), " ", "")
+	return strings.Contains(style, "display:flex") || strings.Contains(style, "display:inline-flex") || strings.Contains(style, "display:grid")
 }
 
 // inlineElement writes what stands in a line, and passes over what no reader sees.

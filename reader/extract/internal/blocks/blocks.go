@@ -503,6 +503,9 @@ func (b *Block) Fluent() bool {
 	return b.Words >= 10 && b.Linked*3 < b.Words && (b.Commas+b.Stops > 0)
 }
 
+// Asks says that a block ends as a question does.
+func (b *Block) Asks() bool { return b.End == endAsk }
+
 // noMark stands for a mark that nothing above a block has, and ends the scale.
 const noMark = 40
 

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"golang.org/x/net/html/atom"
+
+	"github.com/webreaderapi/webreader/reader/dom"
 )
 
 // The second stage looks at the first one's answers all around a block.
@@ -103,26 +105,53 @@ func (p *Page) Fill(v *View) {
 
 func (p *Page) spot(i int) Spot {
 	b := &p.Blocks[i]
-	file := p.Mark(i, groups+markFile) > 0
+	file := p.File(i)
+	linked := p.Mark(i, groups+markFile) > 0
 	return Spot{
 		Words: b.Words, Box: b.Box, Heading: b.Heading, Level: b.Level, Path: b.Path,
 		Title: b.Title, Fluent: b.Fluent(), Again: b.Again, Echo: b.Echo,
 		Comment: p.Mark(i, commentGroup) > 0,
-		Link:    b.Linked == b.Words && !file,
+		Link:    b.Linked == b.Words && !file && !p.inCard(i),
 		Links:   p.links(b),
-		Button:  b.Linked == b.Words && !file && b.Words <= buttonWords && p.asButton(i),
-		File:    file || b.Lex>>fileGroup&1 == 1 && b.Digits > 0 && b.Words <= 16,
+		Button:  b.Linked == b.Words && !linked && b.Words <= buttonWords && p.asButton(i),
+		File:    file,
 		Edge: p.Mark(i, groups+markNav) > 0 || p.Mark(i, groups+markFooter) > 0 || p.Mark(i, groups+markAside) > 0 ||
 			p.Mark(i, groups+markHeader) > 0,
 	}
 }
 
-// links is how many links a block has that is alone in its element: a menu may be one line of them.
-func (p *Page) links(b *Block) int32 {
-	if e := &p.Elems[b.Box]; e.Blocks == 1 {
-		return max(1, e.Links)
+// inCard says that block i is part of a link around several blocks, such as a heading and a line.
+func (p *Page) inCard(i int) bool {
+	b := &p.Blocks[i]
+	for e, hops := b.Elem, 0; e >= 0 && hops < cardHops; e, hops = p.Elems[e].Parent, hops+1 {
+		if p.Tree.Tag(p.Elems[e].ID) == atom.A {
+			return p.Elems[e].Last-p.Elems[e].First > 1
+		}
 	}
-	return 1
+	return false
+}
+
+// cardHops is how far up the link of a card is looked for.
+const cardHops = 6
+
+// links is how many links a block has: a menu may be one line of them.
+func (p *Page) links(b *Block) int32 {
+	if b.Linked < b.Words {
+		return 1
+	}
+	links, last := int32(0), dom.ID(0)
+	for _, n := range p.Texts[b.Lo:b.Hi] {
+		for a, hops := p.Tree.Parent(n), 0; a != 0 && hops < cardHops; a, hops = p.Tree.Parent(a), hops+1 {
+			if p.Tree.Tag(a) == atom.A {
+				if a != last {
+					links++
+				}
+				last = a
+				break
+			}
+		}
+	}
+	return max(1, links)
 }
 
 // buttonWords is the most words that a button has.

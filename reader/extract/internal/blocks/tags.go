@@ -297,3 +297,43 @@ func ending(path string) string {
 	}
 	return strings.ToLower(path[i+1:])
 }
+
+// Anchor says that all of block i is a link into the page itself, and not the head of a tab.
+func (p *Page) Anchor(i int) bool {
+	b := &p.Blocks[i]
+	if b.Linked < b.Words || p.Mark(i, groups+markAnchor) == 0 {
+		return false
+	}
+	for e := b.Elem; e >= 0 && e >= b.Box; e = p.Elems[e].Parent {
+		n := p.Elems[e].ID
+		if p.Tree.Attr(n, "role") == "tab" || p.Tree.HasAttr(n, "aria-controls") || p.Tree.HasAttr(n, "data-toggle") || p.Tree.HasAttr(n, "data-bs-toggle") {
+			return false
+		}
+	}
+	return true
+}
+
+// File says that block i links to a document, or names one with its size.
+func (p *Page) File(i int) bool {
+	b := &p.Blocks[i]
+	return p.Mark(i, groups+markFile) > 0 || b.Digits > 0 && b.Words <= fileWords && (b.Lex>>fileGroup&1 == 1 || p.sized(b))
+}
+
+// fileWords is the most words of a line that names a document with its size.
+const fileWords = 16
+
+// sized says that a block has the size of a file in it, with the unit right behind the number.
+func (p *Page) sized(b *Block) bool {
+	for _, n := range p.Texts[b.Lo:b.Hi] {
+		s := p.Tree.Data(n)
+		for i := 1; i+1 < len(s); i++ {
+			if c := s[i] | 0x20; (c == 'k' || c == 'm') && s[i+1]|0x20 == 'b' && s[i-1] >= '0' && s[i-1] <= '9' && (i+2 == len(s) || s[i+2] < 'A') {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Panel says that n is closed at first and opened by the page itself.
+func (p *Page) Panel(n dom.ID) bool { return p.panels[n] }
