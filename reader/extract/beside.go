@@ -302,7 +302,8 @@ func (w *sweep) promos() {
 		}
 		ok := true
 		for j := e.First; j < e.Last && ok; j++ {
-			ok = !w.File(int(j)) && !TellsOfCall(w.Text(int(j))) && !w.Blocks[j].Title
+			b := &w.Blocks[j]
+			ok = !w.File(int(j)) && !b.Title && (b.Digits == 0 || !TellsOfCall(w.Text(int(j))))
 		}
 		if ok && w.little(int(e.First), int(e.Last)) {
 			w.drop(int(e.First), int(e.Last))
@@ -330,7 +331,7 @@ func (w *sweep) hours(i int) {
 		e = up
 	}
 	x := &w.Elems[e]
-	if x.Blocks < 2 || x.Words > hoursWords {
+	if x.Words > hoursWords || x.Blocks < 2 && !strings.Contains(w.Text(i), "©") {
 		return
 	}
 	switch w.t.Tag(x.ID) {

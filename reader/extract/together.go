@@ -80,10 +80,11 @@ func (w *sweep) panels() {
 	})
 }
 
-// Cards that are kept together: so many, and at least so likely.
+// Cards that are kept together: so many, and at least so likely, less below a kept heading of theirs.
 const (
-	leastCards = 3
-	leastCard  = 0.3
+	leastCards  = 3
+	leastCard   = 0.3
+	leastHeaded = 0.15
 )
 
 // cards keeps all or none of the cards side by side that are links around a heading and a line.
@@ -121,12 +122,17 @@ func (w *sweep) cards() {
 	}
 	for _, key := range order {
 		r := rows[key]
-		if len(r.cards) < leastCards || r.kept == 0 || r.kept == r.words {
+		least, first := float32(leastCard), w.Elems[r.cards[0]].First
+		headed := first > 0 && w.keep[first-1] && w.Blocks[first-1].Level > 1
+		if headed {
+			least = leastHeaded
+		}
+		if len(r.cards) < leastCards || r.kept == 0 && !headed || r.kept == r.words {
 			continue
 		}
 		for _, c := range r.cards {
 			for i := w.Elems[c].First; i < w.Elems[c].Last; i++ {
-				w.keep[i] = r.odds >= r.words*leastCard
+				w.keep[i] = r.odds >= r.words*least
 			}
 		}
 	}
