@@ -93,17 +93,27 @@ func wrapsAll(s string) bool {
 // setsMath says whether the page loads a program that sets the TeX in its text, and whether it is told
 // to take single dollars for its delimiters.
 func setsMath(t *dom.Tree) (loads, dollars bool) {
-	for n := t.Following(dom.Root, dom.Root); n != 0; n = t.Following(n, dom.Root) {
-		if t.Tag(n) != atom.Script {
-			continue
-		}
-		src := strings.ToLower(t.Attr(n, "src"))
-		loads = loads || strings.Contains(src, "mathjax") || strings.Contains(src, "katex") || strings.Contains(t.Attr(n, "type"), "x-mathjax-config")
-		if s := t.Data(t.FirstChild(n)); src == "" && len(s) < 20_000 && (strings.Contains(s, "inlineMath") || strings.Contains(s, "delimiters")) {
-			dollars = dollars || strings.Contains(s, `'$'`) || strings.Contains(s, `"$"`)
+	for n := t.Following(dom.Root, dom.Root); n != 0 && !loads; n = t.Following(n, dom.Root) {
+		if t.Tag(n) == atom.Script {
+			src := strings.ToLower(t.Attr(n, "src"))
+			loads = strings.Contains(src, "mathjax") || strings.Contains(src, "katex") || strings.Contains(t.Attr(n, "type"), "x-mathjax-config")
 		}
 	}
-	return loads, loads && dollars
+	return loads, loads && setsDollars(t)
+}
+
+// setsDollars says that a script of the page makes dollars delimiters.
+func setsDollars(t *dom.Tree) bool {
+	for n := t.Following(dom.Root, dom.Root); n != 0; n = t.Following(n, dom.Root) {
+		if t.Tag(n) != atom.Script || t.Attr(n, "src") != "" {
+			continue
+		}
+		s := t.Data(t.FirstChild(n))
+		if len(s) < 20_000 && (strings.Contains(s, "inlineMath") || strings.Contains(s, "delimiters")) && (strings.Contains(s, `'$'`) || strings.Contains(s, `"$"`)) {
+			return true
+		}
+	}
+	return false
 }
 
 // longestTeX bounds a formula in running text.

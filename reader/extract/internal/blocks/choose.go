@@ -1,28 +1,24 @@
 package blocks
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // threshold is the probability from which on blocks are to be kept so that the expected F1 of the
 // page is best: with the blocks in order of probability, F1 = 2·kept∧true / (kept + true).
 func threshold(v *View, p []float32) float32 {
-	order := make([]int32, len(p))
+	order := make([]uint64, len(p)) // the bits of what is not negative are in its order
 	truth := 0.0
 	for i := range p {
-		order[i] = int32(i)
+		order[i] = uint64(^math.Float32bits(p[i]))<<32 | uint64(i)
 		truth += float64(p[i]) * float64(v.Blocks[i].Words)
 	}
-	slices.SortFunc(order, func(a, b int32) int {
-		switch {
-		case p[a] > p[b]:
-			return -1
-		case p[a] < p[b]:
-			return 1
-		}
-		return int(a - b)
-	})
+	slices.Sort(order)
 	best, cut := 0.0, float32(0.5)
 	both, kept := 0.0, 0.0
-	for _, i := range order {
+	for _, key := range order {
+		i := uint32(key)
 		w := float64(v.Blocks[i].Words)
 		both += w * float64(p[i])
 		kept += w

@@ -94,7 +94,7 @@ func (p *Page) look() {
 			}
 		}
 		if b.Words <= 40 && b.Words > 0 && (b.Level > 0 && b.Level < 4 || b.Words >= 3) {
-			b.Title = p.isTitle(b, titles) || p.isTitle(b, social)
+			b.Title = p.isTitle(b, titles, social)
 		}
 		if p.Mark(i, groups+markPara) == 1 {
 			f.Paras++
@@ -133,18 +133,25 @@ func fold(b []byte, s string) []byte {
 	return b
 }
 
-// isTitle says that a block reads like the page's title or like the part of it that is not the
+// isTitle says that a block reads like one of the page's titles or like the part of it that is not the
 // site's name.
-func (p *Page) isTitle(b *Block, title []byte) bool {
-	if len(title) == 0 || int(b.Chars)*9 < len(title) || int(b.Chars) > 2*len(title) {
-		return false
-	}
+func (p *Page) isTitle(b *Block, titles ...[]byte) bool {
 	var memory [longestTitle + utf8.UTFMax]byte
 	text := memory[:0]
-	for _, n := range p.Texts[b.Lo:b.Hi] {
-		text = fold(text, p.Tree.Data(n))
+	for _, title := range titles {
+		if len(title) == 0 || int(b.Chars)*9 < len(title) || int(b.Chars) > 2*len(title) {
+			continue
+		}
+		if len(text) == 0 {
+			for _, n := range p.Texts[b.Lo:b.Hi] {
+				text = fold(text, p.Tree.Data(n))
+			}
+		}
+		if len(text) > 0 && len(text)*5 >= len(title)*2 && bytes.Contains(title, text) {
+			return true
+		}
 	}
-	return len(text) > 0 && len(text)*5 >= len(title)*2 && bytes.Contains(title, text)
+	return false
 }
 
 // Text is the text of block i as it stands in the tree, with a blank for each line break.

@@ -265,7 +265,7 @@ func (r *reader) endWord() {
 	if r.digits == 4 && r.n == 4 && r.number >= 1900 && r.number < 2100 {
 		b.Year = true
 	}
-	if r.digits == 0 && r.n <= len(r.word) && b.Words <= lexWords {
+	if r.digits == 0 && b.Words <= lexWords && r.n <= len(r.word) && lexStarts[r.word[0]]>>r.n&1 == 1 {
 		b.Lex |= lexicon[string(r.word[:r.n])]
 	}
 	r.n, r.digits, r.number = 0, 0, 0

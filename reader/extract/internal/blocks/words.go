@@ -122,6 +122,15 @@ func newLexicon(lines []string) map[string]uint32 {
 	return m
 }
 
+// lexStarts are the lengths of the words of the lexicon that begin with a byte, a bit each: most words of a
+// page need not be looked up.
+var lexStarts = func() (t [256]uint32) {
+	for w := range lexicon {
+		t[w[0]] |= 1 << len(w)
+	}
+	return t
+}()
+
 func newAutomaton(lines []string) *automaton {
 	a := &automaton{next: make([][26]uint16, 1), found: make([]uint64, 1), short: make(map[string]uint64)}
 	for i, line := range lines {

@@ -168,8 +168,7 @@ func (d *desk) ask(q question) uint64 {
 	}
 	c := &d.columns[q.feature]
 	if c.turn != d.turn {
-		c.turn = d.turn
-		d.fill(c, int(q.feature))
+		d.fill(int(q.feature))
 	}
 	more := uint64(q.limit) + 1
 	low := (more & 0x7f) * ones
@@ -187,10 +186,46 @@ func (d *desk) ask(q question) uint64 {
 	return ^above
 }
 
-func (d *desk) fill(c *column, feature int) {
-	c.words = [batch / 8]uint64{}
-	for i, at := 0, feature; at < len(d.rows); i, at = i+1, at+d.width {
-		c.words[i>>3] |= uint64(d.rows[at]) << (8 * (i & 7))
+// fill makes the columns of eight features at once: eight rows of eight bytes are turned at a time.
+func (d *desk) fill(feature int) {
+	first := feature &^ 7
+	cols := d.columns[first:min(first+8, len(d.columns))]
+	for k := range cols {
+		cols[k].turn = d.turn
+	}
+	for k := range batch / 8 {
+		var x [8]uint64
+		for i := range x {
+			if at := (8*k+i)*d.width + first; at+8 <= len(d.rows) {
+				x[i] = binary.LittleEndian.Uint64(d.rows[at:])
+			} else if at < len(d.rows) { // the last bytes of all
+				var tail [8]byte
+				copy(tail[:], d.rows[at:])
+				x[i] = binary.LittleEndian.Uint64(tail[:])
+			}
+		}
+		turn(&x)
+		for i := range cols {
+			cols[i].words[k] = x[i]
+		}
+	}
+}
+
+// turn makes columns of rows: byte k of word i becomes byte i of word k.
+func turn(x *[8]uint64) {
+	swap := func(i, j int, shift uint, mask uint64) {
+		t := (x[i]>>shift ^ x[j]) & mask
+		x[i] ^= t << shift
+		x[j] ^= t
+	}
+	for i := range 4 {
+		swap(i, i+4, 32, 0x00000000ffffffff)
+	}
+	for _, i := range [...]int{0, 1, 4, 5} {
+		swap(i, i+2, 16, 0x0000ffff0000ffff)
+	}
+	for i := 0; i < 8; i += 2 {
+		swap(i, i+1, 8, 0x00ff00ff00ff00ff)
 	}
 }
 

@@ -65,6 +65,26 @@ func TestBytesAndBack(t *testing.T) {
 	}
 }
 
+func TestColumnsAreThoseOfTheRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, width := range []int{1, 8, 19} {
+		rows := make([]uint8, 61*width)
+		for i := range rows {
+			rows[i] = uint8(rng.IntN(256))
+		}
+		var d desk
+		d.open(&Forest{}, rows, width)
+		for feature := range width {
+			d.fill(feature)
+			for i := range 61 {
+				if got := uint8(d.columns[feature].words[i/8] >> (8 * (i % 8))); got != rows[i*width+feature] {
+					t.Fatalf("width %d, row %d, feature %d: %d, not %d", width, i, feature, got, rows[i*width+feature])
+				}
+			}
+		}
+	}
+}
+
 func TestBrokenBytesAreRefused(t *testing.T) {
 	b := Train(ring(500), settings).Bytes()
 	for _, n := range []int{0, 5, 7, len(b) / 2, len(b) - 1} {
