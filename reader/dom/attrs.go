@@ -96,11 +96,49 @@ func copied(val string) (string, bool) {
 	if strings.IndexByte(val, '\r') >= 0 {
 		return "", false
 	}
-	if strings.IndexByte(val, '&') < 0 {
+	i := strings.IndexByte(val, '&')
+	if i < 0 {
 		return val, true
 	}
-	return strings.ReplaceAll(val, "&amp;", "&"), strings.Count(val, "&") == strings.Count(val, "&amp;")
+	var b strings.Builder
+	b.Grow(len(val))
+	for i >= 0 {
+		b.WriteString(val[:i])
+		val = val[i:]
+		char, size := reference(val)
+		if size == 0 {
+			return "", false
+		}
+		b.WriteByte(char)
+		val = val[size:]
+		i = strings.IndexByte(val, '&')
+	}
+	b.WriteString(val)
+	return b.String(), true
 }
+
+// reference is the character that the reference stands for with which s begins, and its length; 0 for one
+// that is not among the usual. An ampersand before the name of a parameter stands for itself.
+func reference(s string) (byte, int) {
+	for _, r := range references {
+		if strings.HasPrefix(s, r.name) {
+			return r.char, len(r.name)
+		}
+	}
+	i := 1
+	for i < len(s) && (letter(s[i]) || s[i] >= '0' && s[i] <= '9') {
+		i++
+	}
+	if i < len(s) && (s[i] == '=' || i == 1 && space(s[i])) {
+		return '&', 1
+	}
+	return 0, 0
+}
+
+var references = [...]struct {
+	name string
+	char byte
+}{{"&amp;", '&'}, {"&quot;", '"'}, {"&#34;", '"'}, {"&#39;", '\''}, {"&#039;", '\''}, {"&#x27;", '\''}, {"&#038;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}}
 
 // lower says that no letter of a name is a capital one that the parser makes small.
 func lower(key string) bool {

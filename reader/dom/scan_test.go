@@ -56,6 +56,7 @@ var tricky = []string{
 	`<select><noscript><div class=x>text to the parser</div></noscript></select><p id=y class=z>w`,
 	`<svg><desc></svg></desc><path class=x y=z><![CDATA[<p class=y>a text</p>]]></svg><p class=w>x`,
 	`<a href=y HREF=z><a href=z b=c a=d><p a=b a=c A=d x="a&amp;b" y="&lt;&notit;&amp" z='&amp;lt; "'>y</a>`,
+	`<a href="?a=1&b=2&amp=3&copy=4&amp;c=5&quot;6&d" a="& b" b=& c="&=" d="&;" e='&#39;&lt;' f="&ampx=" g="&amp" h="&#x27;&#0;">a`,
 	"<p a='1\r\n2' b='\x00' /c/ d=/ e= =f g=\"h\"i>z<br/x=1/><img src=a><image a=b><p a=\"no end>",
 	`<p><b c=1><b c=1><b c=1><b c=1><p><i d=2 c=1><a d=2 c=1><table><tr><td><a d=2 c=1>a</table><p>b`,
 	`<html a=1><body b=2><p c=3><html a=4 d=5><body b=6 e=7><table><input type=hidden><input type=text f=8></table>`,

@@ -52,20 +52,25 @@ const leastCurtain = 1500
 // that must not be seen half made: those of one class that hold more than half of the page's text.
 func curtained(t *dom.Tree, hidden dom.Set) []dom.ID {
 	sums := make(map[string]int)
-	all := 0
-	each(t, hidden, func(class string, n dom.ID, size int) {
-		all += size
-		if n != 0 {
-			sums[class] += size
-		}
+	most := 0
+	each(t, hidden, func(class string, n dom.ID) {
+		sums[class] += size(t, n)
+		most = max(most, sums[class])
 	})
+	if most < leastCurtain {
+		return nil
+	}
+	all := shown(t, hidden)
+	for _, size := range sums {
+		all += size
+	}
 	var found []dom.ID
 	for class, size := range sums {
 		if size < leastCurtain || size*2 < all {
 			continue
 		}
-		each(t, hidden, func(c string, n dom.ID, _ int) {
-			if n != 0 && c == class {
+		each(t, hidden, func(c string, n dom.ID) {
+			if c == class {
 				found = append(found, n)
 			}
 		})
@@ -73,26 +78,37 @@ func curtained(t *dom.Tree, hidden dom.Set) []dom.ID {
 	return found
 }
 
-// each hands over the texts that are seen, and the topmost elements that a rule hides, with the last
-// of their class names and the letters in them.
-func each(t *dom.Tree, hidden dom.Set, f func(class string, n dom.ID, size int)) {
+// each hands over the topmost elements that a rule hides, with the last of their class names.
+func each(t *dom.Tree, hidden dom.Set, f func(class string, n dom.ID)) {
 	for n := t.Following(dom.Root, dom.Root); n != 0; {
 		if Unseen(t.Tag(n)) {
 			n = t.After(n, dom.Root)
 			continue
 		}
 		if !hidden.Has(n) {
-			if t.Kind(n) == dom.Text {
-				f("", 0, letters(t.Data(n)))
-			}
 			n = t.Following(n, dom.Root)
 			continue
 		}
 		if class := t.Attr(n, "class"); class != "" && !t.HasAttr(n, "hidden") && !t.HasAttr(n, "style") {
-			f(class[strings.LastIndexByte(class, ' ')+1:], n, size(t, n))
+			f(class[strings.LastIndexByte(class, ' ')+1:], n)
 		}
 		n = t.After(n, dom.Root)
 	}
+}
+
+// shown is the number of letters that are seen.
+func shown(t *dom.Tree, hidden dom.Set) (sum int) {
+	for n := t.Following(dom.Root, dom.Root); n != 0; {
+		if Unseen(t.Tag(n)) || hidden.Has(n) {
+			n = t.After(n, dom.Root)
+			continue
+		}
+		if t.Kind(n) == dom.Text {
+			sum += letters(t.Data(n))
+		}
+		n = t.Following(n, dom.Root)
+	}
+	return sum
 }
 
 func size(t *dom.Tree, n dom.ID) (sum int) {
