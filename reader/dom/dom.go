@@ -97,7 +97,7 @@ func (t *Tree) Parse(page []byte, limits Limits) {
 func (t *Tree) parse(page []byte, limits Limits, asIs bool) bool {
 	t.reset()
 	s := newScan(page, limits, asIs)
-	s.taken = slices.Grow(t.attrs, min(len(page)/64, limits.Attrs))
+	s.taken = slices.Grow(t.attrs, min(len(page)/128, limits.Attrs))
 	defer s.free()
 	if !s.read() || s.deep() {
 		t.flatten(page, limits)

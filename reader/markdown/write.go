@@ -701,8 +701,10 @@ func (w *writer) enterItem(n dom.ID) bool {
 	if k := len(w.lists); k > 0 {
 		l = &w.lists[k-1]
 	}
-	if v, err := strconv.Atoi(w.t.Attr(n, "value")); err == nil && l.ordered && v >= 0 && v < 1_000_000_000 {
-		l.next = v
+	if value := w.t.Attr(n, "value"); value != "" && l.ordered {
+		if v, err := strconv.Atoi(value); err == nil && v >= 0 && v < 1_000_000_000 {
+			l.next = v
+		}
 	}
 	if l.bullet == 0 {
 		w.chooseBullet(l)

@@ -1,6 +1,10 @@
 package blocks
 
-import "golang.org/x/net/html/atom"
+import (
+	"slices"
+
+	"golang.org/x/net/html/atom"
+)
 
 // frame.go looks for two things around a block: the element that holds the most running text, as
 // the rules of readers for articles find it, and the unit of a list of alike elements.
@@ -23,7 +27,7 @@ const leastTwins = 3
 
 // circle finds the element with the most running text and relates all others to it.
 func (p *Page) circle() {
-	p.rings = p.rings[:0]
+	p.rings = slices.Grow(p.rings[:0], len(p.Elems))
 	for range p.Elems {
 		p.rings = append(p.rings, ring{in: noMark, out: noMark, unit: -1})
 	}

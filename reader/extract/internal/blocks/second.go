@@ -93,7 +93,7 @@ func (p *Page) View() *View {
 
 // Fill is like View and uses the memory of v.
 func (p *Page) Fill(v *View) {
-	v.Blocks, v.Boxes, v.Thread, v.Article = v.Blocks[:0], v.Boxes[:0], p.Facts.thread(), p.Facts.article()
+	v.Blocks, v.Boxes, v.Thread, v.Article = slices.Grow(v.Blocks[:0], len(p.Blocks)), slices.Grow(v.Boxes[:0], len(p.Elems)), p.Facts.thread(), p.Facts.article()
 	for i := range p.Elems {
 		e := &p.Elems[i]
 		v.Boxes = append(v.Boxes, Box{e.First, e.Last, e.Up, e.Parent, e.Unit})
