@@ -68,6 +68,7 @@ type papers struct {
 	lang    string
 	title   string
 	h1      []string
+	h2      []string          // of a page without an h1, the only headings that may say its title
 	link    map[string]string // links of the head by rel
 	authors []string
 	times   []timeElement
@@ -122,6 +123,10 @@ func (p *papers) gather() {
 			if s := tidy(t.Text(n), longTitle); s != "" && len(p.h1) < 5 {
 				p.h1 = append(p.h1, s)
 				p.texts = append(p.texts, "\x00h1")
+			}
+		case atom.H2:
+			if s := tidy(t.Text(n), longTitle); s != "" && len(p.h2) < 5 {
+				p.h2 = append(p.h2, s)
 			}
 		case atom.Time:
 			p.time(n)

@@ -44,6 +44,7 @@ func TestTitleIsWithoutTheSite(t *testing.T) {
 		`<title>Rust - a review</title><h1>Rust - a review</h1>`:                                                                      "Rust - a review",
 		`<title>Twenty-one ways - and more</title>`:                                                                                   "Twenty-one ways - and more",
 		`<title>Subsidie aanvragen | Gemeente Waterland</title>`:                                                                      "Subsidie aanvragen",
+		`<title>Községi Önkormányzat - Városi rendezvények pályázata</title><h2>Városi rendezvények pályázata</h2>`:                   "Városi rendezvények pályázata",
 		`<title>Home</title><h1>Welcome</h1>`:                                                                                         "Home",
 		`<h1>Only a heading</h1>`:                                                                                                     "Only a heading",
 		`<title>A story</title><meta property=og:title content="Something unlike it"><h1>A story</h1>`:                                "A story",

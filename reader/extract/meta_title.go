@@ -100,7 +100,11 @@ func (p *papers) bareTitle(title, site string) (bare, name string) {
 	if title == "" {
 		return "", ""
 	}
-	for _, h := range p.h1 {
+	heads := p.h1
+	if len(heads) == 0 {
+		heads = p.h2
+	}
+	for _, h := range heads {
 		if sameLetters(title, h) {
 			return title, ""
 		}
@@ -109,7 +113,7 @@ func (p *papers) bareTitle(title, site string) (bare, name string) {
 		return head, tail
 	}
 	for _, sep := range separators {
-		for _, h := range p.h1 {
+		for _, h := range heads {
 			if head, tail, ok := cutAround(title, sep, h); ok {
 				return head, tail
 			}
