@@ -149,6 +149,13 @@ func (w *writer) boxOf(n dom.ID) string {
 // boxInside looks for an element with the role of a checkbox at the start of an item.
 func (w *writer) boxInside(n dom.ID) (string, bool) {
 	t := w.t
+	first := t.FirstChild(n)
+	for t.Kind(first) == dom.Text && strings.TrimSpace(t.Data(first)) == "" && t.Next(first) != 0 {
+		first = t.Next(first)
+	}
+	if state, ok := t.LookupAttr(first, "aria-checked"); ok && t.Attr(first, "role") == "checkbox" {
+		return state, true
+	}
 	list := t.Attr(t.Parent(n), "class")
 	open := t.HasAttr(n, "data-inline-task-id") || hasToken(list, "inline-task-list", "to-do-list")
 	if class := t.Attr(n, "class"); !open && !strings.Contains(class, "task") && !strings.Contains(class, "check") && !strings.Contains(class, "todo") && !hasToken(list, "checklist", "todo-list", "task-list", "tasklist") {
