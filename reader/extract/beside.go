@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -11,7 +12,7 @@ import (
 )
 
 // withoutBeside drops what its own make or title shows to be beside the content: a table of the page's
-// headings, other pages and news, questions about the page, pagers, opening hours.
+// headings, other pages and news, questions about the page, pagers, filters, opening hours.
 func withoutBeside(t *dom.Tree, p *blocks.Page, keep []bool) {
 	w := sweep{Page: p, t: t, keep: keep}
 	for i, k := range keep {
@@ -26,7 +27,7 @@ func withoutBeside(t *dom.Tree, p *blocks.Page, keep []bool) {
 		if !k {
 			continue
 		}
-		if w.pager(i) || w.tool(i) {
+		if w.pager(i) || w.tool(i) || w.onward(i) || w.facets(i) {
 			w.drop(i, i+1)
 			continue
 		}
@@ -263,18 +264,50 @@ func (w *sweep) tool(i int) bool {
 	if e := w.around(i); b.Words > toolsWords || b.Linked == 0 && (e < 0 || w.Elems[e].Inputs == 0) {
 		return false
 	}
+	tools := 0
 	for _, word := range strings.FieldsFunc(strings.ToLower(w.Text(i)), notInWord) {
-		if !toolWords[word] {
+		s, known := senseOf(word)
+		switch {
+		case toolWords[word]:
+			tools++
+		case known && s&(month|weekday) != 0, b.Year && strings.Trim(word, "0123456789") == "":
+		default:
 			return false
 		}
 	}
-	return b.Words > 0
+	return tools > 0
 }
+
+// onward says that a block is a link that only says that there is more.
+func (w *sweep) onward(i int) bool {
+	b := &w.Blocks[i]
+	return b.Linked == b.Words && b.Words <= titleWords && b.Level == 0 && onwardTitles[plainTitle(w.Text(i))]
+}
+
+// leastFacets is the least number of choices with their counts that make a filter.
+const leastFacets = 3
+
+// facets says that a block is a row of choices to tick, each with a count.
+func (w *sweep) facets(i int) bool {
+	b := &w.Blocks[i]
+	if b.Digits < leastFacets || w.Elems[b.Box].Inputs < leastFacets {
+		return false
+	}
+	if len(facet.FindAllString(w.Text(i), leastFacets)) < leastFacets {
+		return false
+	}
+	if i > 0 && w.Blocks[i-1].Level > 1 {
+		w.drop(i-1, i)
+	}
+	return true
+}
+
+var facet = regexp.MustCompile(`\(\d+\)`)
 
 // toolsWords is the most words of a line of tools.
 const toolsWords = 12
 
-var toolWords = wordSet("print printen afdrukken pagina deze dit page this naar boven terug vorige omhoog deel delen share back to top up go vissza a lap tetejére oldal tetejére nyomtatás nyomtatható nyomtatom változat " +
+var toolWords = wordSet("laatst laatste gewijzigd bijgewerkt op utolsó módosítás frissítés last updated modified on print printen afdrukken pagina deze dit page this naar boven terug vorige omhoog deel delen share back to top up go vissza a lap tetejére oldal tetejére nyomtatás nyomtatható nyomtatom változat " +
 	"ugrás előző megosztás küldés e mail email pdf opslaan als save as zoeken zoek search keresés keres lees voor voorlezen listen read aloud felolvasás")
 
 // The most words of a promotion.

@@ -16,13 +16,15 @@ type sweep struct {
 	words int32 // of the kept blocks
 }
 
-// keepTogether keeps as a whole what was made as a whole: the panels of an accordion, cards side by side, the row
-// of a document, a term and its value.
+// keepTogether keeps as a whole what was made as a whole: the panels of an accordion, tabs with their labels, cards
+// side by side, the row of a document, a term and its value.
 func keepTogether(t *dom.Tree, p *blocks.Page, odds []float32, keep []bool) {
 	w := sweep{Page: p, t: t, odds: odds, keep: keep}
 	w.panels()
 	w.cards()
+	w.tabs()
 	w.rows()
+	w.files()
 	w.pairs()
 }
 
@@ -78,6 +80,43 @@ func (w *sweep) panels() {
 			w.keep[i] = true
 		}
 	})
+}
+
+// tabs keeps the labels of the tabs whose panels are kept.
+func (w *sweep) tabs() {
+	var kept map[string]bool
+	for i := range w.Elems {
+		e := &w.Elems[i]
+		if w.t.Attr(e.ID, "role") != "tabpanel" || e.First == e.Last || !w.keep[e.First] {
+			continue
+		}
+		if kept == nil {
+			kept = make(map[string]bool)
+		}
+		kept[w.t.Attr(e.ID, "id")] = true
+	}
+	if kept == nil || w.Wares() {
+		return
+	}
+	for i := range w.Elems {
+		e := &w.Elems[i]
+		if e.Last-e.First > 1 || e.Words > headWords || w.t.Attr(e.ID, "role") != "tab" || !kept[w.t.Attr(e.ID, "aria-controls")] {
+			continue
+		}
+		if int(e.First) < len(w.keep) {
+			w.keep[e.First] = true
+		}
+	}
+}
+
+// files keeps the title of a list of documents that is no heading by its tag.
+func (w *sweep) files() {
+	for i := 2; i < len(w.keep); i++ {
+		b := &w.Blocks[i-1]
+		if w.keep[i] && !w.keep[i-1] && w.keep[i-2] && b.Words <= titleWords && b.Linked == 0 && b.Digits == 0 && w.File(i) && !w.File(i-2) {
+			w.keep[i-1] = true
+		}
+	}
 }
 
 // Cards that are kept together: so many, and at least so likely, less below a kept heading of theirs.
