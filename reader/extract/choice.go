@@ -68,6 +68,7 @@ func chosen(t *dom.Tree, base *url.URL) Content {
 	keep := blocks.Choose(odds, &d.view)
 	closeGaps(t, &d.page, keep)
 	endingCode(t, &d.page, keep)
+	withoutFurniture(t, &d.page, keep)
 	withNotes(t, &d.page, keep)
 	withoutIdle(&d.page, keep)
 	keepTogether(t, &d.page, odds, keep)
