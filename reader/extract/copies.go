@@ -89,7 +89,7 @@ func (c *copies) find(drop func(block int32)) {
 			i++
 			continue
 		case n >= copyBlocks && (c.wares && words >= copyWords || from+n == i && words >= twinWords):
-		case n > 0 && c.wares && words >= lineWords:
+		case n > 0 && c.wares && words >= lineWords && !c.page.Fellows(c.blocks[from], c.blocks[i]):
 		default:
 			i++
 			continue

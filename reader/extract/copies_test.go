@@ -15,8 +15,14 @@ func TestAWareIsShownOnce(t *testing.T) {
 	for _, name := range []string{"Oak", "Elm", "Yew", "Fir", "Box"} {
 		cards += "<li><h3>" + name + " lamp</h3><p>Oiled by hand, with a base of cast iron and a shade of linen, in stock again from next week on.</p><p>€ 99.00</p></li>"
 	}
-	got := keptText(warePage(wide + "<p>" + lamp + "</p>" + aboutShop + "<p>" + lamp + "</p><ul>" + cards + "</ul>" + narrow))
-	for text, want := range map[string]int{"oiled by hand ": 1, "€ 129.00": 1, "turned from a single piece of ash": 1} {
+	pair := ""
+	for _, what := range []string{"Shade|Made of linen from the mill in the valley, it fits each of our lamps.", "Base|Cast of iron in the works by the river, it fits each of our lamps.",
+		"Cable|Made of cotton and copper, two metres long, it fits each of our lamps.", "Second shade|Made of linen from the mill in the valley, it fits each of our lamps."} {
+		name, says, _ := strings.Cut(what, "|")
+		pair += "<li><h3>" + name + "</h3><p>" + says + "</p></li>"
+	}
+	got := keptText(warePage(wide + "<p>" + lamp + "</p>" + aboutShop + "<p>" + lamp + "</p><h2>Parts of the lamp</h2><ul>" + pair + "</ul><ul>" + cards + "</ul>" + narrow))
+	for text, want := range map[string]int{"oiled by hand ": 1, "€ 129.00": 1, "turned from a single piece of ash": 1, "linen from the mill": 2} {
 		if n := strings.Count(got, text); n != want {
 			t.Errorf("%q is there %d times, want %d, in %q", text, n, want, got)
 		}

@@ -155,3 +155,10 @@ func (p *Page) unitRow(x []uint8, i int) {
 		x[11] = amount(up.Words * 4 / max(1, up.Blocks))
 	}
 }
+
+// Fellows says that blocks i and j stand in two units of one list that have more blocks, as the texts of two
+// cards do.
+func (p *Page) Fellows(i, j int32) bool {
+	a, b := p.rings[p.Blocks[i].Box].unit, p.rings[p.Blocks[j].Box].unit
+	return a >= 0 && b >= 0 && a != b && p.Elems[a].Parent == p.Elems[b].Parent && p.Elems[a].Blocks > 1 && p.Elems[b].Blocks > 1
+}
