@@ -15,50 +15,70 @@ const leastBehind = 50
 // withoutFurniture drops what a page lays over itself or says is its navigation, however much text that has:
 // a dialog about consent may be longer than the content. A page that shows little else keeps it.
 func withoutFurniture(t *dom.Tree, p *blocks.Page, keep []bool) {
-	plain := plainly(t, p)
-	if plain == nil {
-		return
-	}
-	behind := int32(0)
+	f := furnitureFinder{t: t, p: p, known: make([]uint8, len(p.Elems))}
+	behind, found := int32(0), false
 	for i, k := range keep {
-		if b := &p.Blocks[i]; k && !plain[b.Box] {
+		if !k {
+			continue
+		}
+		if b := &p.Blocks[i]; f.holds(b.Box) {
+			found = true
+		} else {
 			behind += b.Words
 		}
 	}
-	if behind < leastBehind {
+	if !found || behind < leastBehind {
 		return
 	}
-	for i := range keep {
-		keep[i] = keep[i] && !plain[p.Blocks[i].Box]
+	for i, k := range keep {
+		keep[i] = k && !f.holds(p.Blocks[i].Box)
 	}
 }
 
-// plainly says of each element with blocks whether it is, or lies in, furniture; nil when none does.
-func plainly(t *dom.Tree, p *blocks.Page) []bool {
-	var plain, holds []bool
-	for i := range p.Elems {
-		e := &p.Elems[i]
-		switch {
-		case plain != nil && e.Parent >= 0 && plain[e.Parent]:
-			plain[i] = true
-			continue
-		case overlay(t, e.ID):
-		case asksConsent(t, e.ID):
-			if holds == nil {
-				holds = holders(t, p)
-			}
-			if holds[i] {
-				continue // the page itself bears the name, for its style
-			}
-		default:
-			continue
-		}
-		if plain == nil {
-			plain = make([]bool, len(p.Elems))
-		}
-		plain[i] = true
+// furnitureFinder looks at the elements around kept blocks, at each once.
+type furnitureFinder struct {
+	t       *dom.Tree
+	p       *blocks.Page
+	known   []uint8 // of each element: unknown, plain furniture or not
+	content []bool  // see contentHolders; made when needed
+	path    []int32
+}
+
+const (
+	isFurniture = iota + 1
+	noFurniture
+)
+
+// holds says that element e is plain furniture or lies in it.
+func (f *furnitureFinder) holds(e int32) bool {
+	f.path = f.path[:0]
+	for ; e >= 0 && f.known[e] == 0; e = f.p.Elems[e].Parent {
+		f.path = append(f.path, e)
 	}
-	return plain
+	is := e >= 0 && f.known[e] == isFurniture
+	for k := len(f.path) - 1; k >= 0; k-- {
+		e := f.path[k]
+		if is = is || f.plain(e); is {
+			f.known[e] = isFurniture
+		} else {
+			f.known[e] = noFurniture
+		}
+	}
+	return is
+}
+
+func (f *furnitureFinder) plain(e int32) bool {
+	n := f.p.Elems[e].ID
+	if overlay(f.t, n) {
+		return true
+	}
+	if !asksConsent(f.t, n) {
+		return false
+	}
+	if f.content == nil {
+		f.content = contentHolders(f.t, f.p)
+	}
+	return !f.content[e] // else the page itself bears the name, for its style
 }
 
 func overlay(t *dom.Tree, n dom.ID) bool {
@@ -86,8 +106,8 @@ func asksConsent(t *dom.Tree, n dom.ID) bool {
 
 var consentWords = []string{"cookie", "consent", "gdpr", "onetrust", "didomi", "usercentric"}
 
-// holders says of each element whether it is or holds the body, the main part, an article or a first heading.
-func holders(t *dom.Tree, p *blocks.Page) []bool {
+// contentHolders says of each element whether it is or holds the body, the main part, an article or a first heading.
+func contentHolders(t *dom.Tree, p *blocks.Page) []bool {
 	holds := make([]bool, len(p.Elems))
 	for i := len(p.Elems) - 1; i >= 0; i-- {
 		switch t.Tag(p.Elems[i].ID) {

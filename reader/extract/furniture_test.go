@@ -30,7 +30,7 @@ func TestWhatAPageLaysOverItselfIsLeftOut(t *testing.T) {
 		}
 	}
 	for _, page := range []string{
-		`<body class="cookie-consent-unset"><div>` + offer + `</div>`,       // the page bears the name for its style
+		`<body class="cookie-consent-unset"><div>` + offer + `</div>`,         // the page bears the name for its style
 		`<div role="dialog" aria-modal="true">` + offer + `</div><p>Menu</p>`, // the page shows nothing else
 	} {
 		tree := dom.Parse([]byte("<html>"+page+"</html>"), dom.Limits{})
