@@ -478,6 +478,20 @@ func TestConvertNeedsNoSite(t *testing.T) {
 	}
 }
 
+func TestAFormulaOfGlyphsDoesNotCutItsParagraph(t *testing.T) {
+	for _, glyph := range []string{"", "𝑁"} {
+		formula := `<span><mjx-container class="MathJax" jax="CHTML"><mjx-math><mjx-mi><mjx-c class="mjx-c1D441">` + glyph + `</mjx-c></mjx-mi></mjx-math></mjx-container></span>`
+		page := `<article><h1>Draws</h1><p>Each of the estimates is drawn from a distribution ` + formula + ` whose mean is fixed, as was said before.</p></article>`
+		p, err := reader.Convert(t.Context(), reader.Source{Body: []byte(page)}, reader.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(p.Markdown, "a distribution $N$ whose mean is fixed") {
+			t.Errorf("with %q: %q", glyph, p.Markdown)
+		}
+	}
+}
+
 func TestPlainTextBringsNoActiveLinks(t *testing.T) {
 	p := serves(t, "text/plain", "See [this](javascript:alert(1)) and [that](https://other.test/x).\n\n  indented,   with   columns\n* item <b>\n").mustRead(t, reader.Options{}).Page()
 	if strings.Contains(p.Markdown, "javascript:") || !strings.Contains(p.Markdown, "https://other.test/x") || !strings.Contains(p.Markdown, "with   columns") {

@@ -158,14 +158,14 @@ func (s *scan) start() {
 	}
 }
 
-// draws says that an element in an svg is one of its lines, or a title of no more than text. TeX that a
-// program for formulas leaves at its lines stays.
+// draws says that an element in an svg is one of its lines, or a title of no more than text. What a
+// program for formulas leaves at its lines stays: their TeX, or which characters they draw.
 func (s *scan) draws(name, tag []byte) bool {
 	switch string(name) {
 	case "path", "circle", "rect", "use", "defs", "line", "polygon", "polyline", "ellipse", "symbol", "stop", "lineargradie", "radialgradie", "clippath", "mask", "filter", "text", "tspan":
 		return true
 	case "g":
-		return !bytes.Contains(tag, []byte("data-latex"))
+		return !bytes.Contains(tag, []byte("data-latex")) && !bytes.Contains(tag, []byte("data-mml-node"))
 	case "title", "desc":
 		i := bytes.IndexByte(s.page[s.at:], '<')
 		return i >= 0 && bytes.HasPrefix(s.page[s.at+i:], append([]byte("</"), name...))

@@ -251,6 +251,15 @@ func keepsMedium(t *dom.Tree, p *blocks.Page, m blocks.Medium, keep []bool, sums
 		return true
 	}
 	e := m.Elem
+	if t.Name(m.ID) == "mjx-container" { // a formula is a part of its line
+		around := e
+		for around >= 0 && p.Elems[around].Inline {
+			around = p.Elems[around].Parent
+		}
+		if around >= 0 && set.Has(p.Elems[around].ID) {
+			return true
+		}
+	}
 	if f := figure(t, p, e); f >= 0 && amid(keep, int(p.Elems[f].First), int(p.Elems[f].Last)) {
 		return true
 	}

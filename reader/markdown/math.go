@@ -2,6 +2,7 @@ package markdown
 
 import (
 	"strings"
+	"unicode"
 
 	"golang.org/x/net/html/atom"
 
@@ -187,7 +188,7 @@ func (w *writer) mathByClass(n dom.ID, class string) bool {
 		if w.scriptFollows(n) {
 			return true
 		}
-		display := hasToken(class, "MathJax_Display", "MathJax_SVG_Display", "MJXc-display") || strings.HasSuffix(t.Attr(t.Parent(n), "class"), "Display")
+		display := hasToken(class, "MathJax_Display", "MathJax_SVG_Display", "MJXc-display") || strings.HasSuffix(t.Attr(t.Parent(n), "class"), "Display") || t.Attr(n, "display") == "true"
 		if tex := t.Attr(n, "data-mathml"); tex != "" && t.Tag(n) != atom.Div {
 			if id := w.appended(tex); id != 0 {
 				if m := t.First(id, atom.Math); m != 0 {
@@ -198,6 +199,10 @@ func (w *writer) mathByClass(n dom.ID, class string) bool {
 		}
 		if inner := w.findMath(n); inner.found {
 			w.putMath(inner.tex, display || inner.display)
+			return true
+		}
+		if tex := w.setMath(n); tex != "" {
+			w.putMath(tex, display)
 			return true
 		}
 	case hasToken(class, "math", "math-container", "arithmatex", "mathjax_process", "tex2jax_process", "math-tex", "MathJye", "latex", "mathquill-static-math", "math-inline", "math-display", "mathjax", "stem", "katex-src", "tex"):
@@ -219,9 +224,74 @@ func (w *writer) appended(markup string) dom.ID {
 	return box
 }
 
+// texKeys are attributes in which programs leave the TeX of a formula that they show.
+var texKeys = map[string]bool{"data-tex": true, "data-latex": true, "data-katex": true, "data-math": true, "data-formula": true, "data-equation": true, "data-expr": true,
+	"data-entry": true, "data-eq": true, "data-tex-source": true, "data-latex-source": true}
+
+// mathByData writes the TeX that an element keeps in an attribute, when all that it shows is a formula.
+func (w *writer) mathByData(n dom.ID) bool {
+	tex := ""
+	for _, a := range w.t.Attrs(n) {
+		if len(a.Key) > 5 && a.Key[:5] == "data-" && texKeys[a.Key] {
+			tex = strings.TrimSpace(a.Val)
+			break
+		}
+	}
+	if tex == "" || tex[0] == '<' || len(tex) > longestTeX {
+		return false
+	}
+	shown, display := w.shows(n)
+	if shown == 0 {
+		return false
+	}
+	text := w.t.Text(shown)
+	drawn := w.t.Tag(shown) == atom.Img || w.t.Tag(shown) == atom.Svg
+	if inner := w.findMath(n); inner.found && inner.annotated || !strings.ContainsAny(tex, `\^_`) && (drawn || !wordsOf(tex, text)) {
+		return false
+	}
+	w.putMath(tex, display)
+	return true
+}
+
+// shows is the element at or below n in which a formula is set, when nothing else is in n but buttons, and
+// whether it is set on lines of its own.
+func (w *writer) shows(n dom.ID) (shown dom.ID, display bool) {
+	t := w.t
+	for depth := 0; n != 0 && depth < 6; depth++ {
+		class, name := t.Attr(n, "class"), t.Name(n)
+		display = display || t.Tag(n) == atom.Div || t.Attr(n, "display") == "block" || t.Attr(n, "display") == "true" ||
+			(strings.Contains(class, "display") || strings.Contains(class, "block")) && !strings.Contains(class, "inline")
+		switch {
+		case name == "math", name == "svg", name == "img", strings.HasPrefix(name, "mjx-"), hasToken(class, "katex-html", "mjx-chtml", "MathJax", "MathJax_SVG", "MathJax_CHTML", "MathJax_Display"):
+			return n, display
+		}
+		only := dom.ID(0)
+		for c := t.FirstChild(n); c != 0; c = t.Next(c) {
+			switch {
+			case t.Kind(c) == dom.Text && strings.TrimSpace(t.Data(c)) != "", only != 0 && t.Kind(c) == dom.Element && t.Tag(c) != atom.Button && t.Tag(c) != atom.Script:
+				return 0, false
+			case t.Kind(c) == dom.Element && only == 0:
+				only = c
+			}
+		}
+		n = only
+	}
+	return 0, false
+}
+
+// wordsOf is true when the letters and digits of tex are all in text.
+func wordsOf(tex, text string) bool {
+	for _, r := range tex {
+		if (unicode.IsLetter(r) || unicode.IsDigit(r)) && !strings.ContainsRune(text, r) {
+			return false
+		}
+	}
+	return true
+}
+
 type formula struct {
-	tex            string
-	display, found bool
+	tex                       string
+	display, found, annotated bool
 }
 
 // findMath is the first formula below n: its TeX annotation, or MathML.
@@ -230,13 +300,25 @@ func (w *writer) findMath(n dom.ID) formula {
 	for c := t.Following(n, n); c != 0; c = t.Following(c, n) {
 		if t.Name(c) == "math" {
 			tex := mathTeX(t, c)
-			return formula{tex, t.Attr(c, "display") == "block", tex != ""}
+			return formula{tex, t.Attr(c, "display") == "block", tex != "", statedTeX(t, c) != ""}
 		}
 		if t.Name(c) == "annotation" && texEncoding(t.Attr(c, "encoding")) {
-			return formula{tex: t.Text(c), found: true}
+			return formula{tex: t.Text(c), found: true, annotated: true}
 		}
 	}
 	return formula{}
+}
+
+// setMath is the TeX of what MathJax has set below n, without MathML beside it, or "".
+func (w *writer) setMath(n dom.ID) string {
+	t := w.t
+	for c, seen := t.Following(n, n), 0; c != 0 && seen < 500; c = t.Following(c, n) {
+		seen++
+		if mathKind(t, c) == "math" {
+			return convertMath(t, c)
+		}
+	}
+	return ""
 }
 
 // scriptFollows is true when the TeX from which MathJax 2 made n stands in a script behind it.
@@ -294,6 +376,10 @@ func (w *writer) mathJax(n dom.ID) {
 	}
 	if inner.found {
 		w.putMath(inner.tex, display || inner.display)
+		return
+	}
+	if tex := w.setMath(n); tex != "" {
+		w.putMath(tex, display)
 		return
 	}
 	if label := t.Attr(n, "aria-label"); label != "" {

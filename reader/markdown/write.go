@@ -186,7 +186,7 @@ func (w *writer) foreign(n dom.ID) bool {
 func (w *writer) element(n dom.ID) bool {
 	t := w.t
 	class := t.Attr(n, "class")
-	if class != "" && w.byClass(n, class) {
+	if w.mathByData(n) || class != "" && w.byClass(n, class) {
 		return false
 	}
 	tag := w.facts.tag(n)

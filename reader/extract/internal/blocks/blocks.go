@@ -200,6 +200,12 @@ func (w *walk) enter(n dom.ID) dom.ID {
 		w.count(func(e *Elem) { e.Links++ })
 	case atom.Script:
 		w.script(n)
+	case 0:
+		if t.Name(n) == "mjx-container" { // a formula in a line, of many elements that are none of its own
+			w.medium(n)
+			w.inWord = false
+			return 0
+		}
 	}
 	if medium(tag) || Pictured(t, n) {
 		w.medium(n)
