@@ -19,6 +19,9 @@ func (w *writer) byClass(n dom.ID, class string) bool {
 		return true
 	}
 	tag := t.Tag(n)
+	if tag == atom.Span && hasToken(class, "ltx_role_footnotemark") {
+		return w.footnoteMark(n)
+	}
 	if tag == atom.Span && hasToken(class, sidenotes...) {
 		return w.sidenote(n)
 	}

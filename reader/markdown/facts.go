@@ -19,7 +19,9 @@ type facts struct {
 	blockLinks map[dom.ID]dom.ID    // links around blocks, and the heading in them or 0
 	headLinks  map[dom.ID]int32     // headings that a link around them links
 	notes
+	keep    dom.Set
 	labels  map[string]bool // of the notes, when some stand in the margin
+	margin  map[string]int  // how many notes in the margin bear a mark
 	inNotes int
 	grafts  int
 }
@@ -42,7 +44,7 @@ type tableFacts struct {
 
 // learn passes over the kept nodes once.
 func learn(t *dom.Tree, keep dom.Set) facts {
-	f := facts{t: t}
+	f := facts{t: t, keep: keep}
 	f.rawMath, f.dollars = setsMath(t)
 	f.math = f.rawMath
 	l := learner{t: t, keep: keep, f: &f}
@@ -79,7 +81,8 @@ type learner struct {
 	link   dom.ID
 	sup    int
 	refs   []noteRef
-	raised []dom.ID // numbers that are raised and no links
+	raised []dom.ID // numbers that are raised and no links, and bold ones that begin a paragraph behind a rule
+	ruled  dom.ID   // the last rule
 }
 
 func (l *learner) enter(n dom.ID) bool {
@@ -115,6 +118,12 @@ func (l *learner) enter(n dom.ID) bool {
 		if l.link == 0 && len(l.raised) < mostLoose && raisedNumber(t, n) != "" && !holds(t, n, atom.A) {
 			l.raised = append(l.raised, n)
 		}
+	case atom.B, atom.Strong:
+		if l.ruled != 0 && len(l.raised) < mostLoose && raisedNumber(t, n) != "" && t.Parent(l.ruled) == t.Parent(t.Parent(n)) && t.Tag(t.Parent(n)) == atom.P {
+			l.raised = append(l.raised, n)
+		}
+	case atom.Hr:
+		l.ruled = n
 	case atom.Table:
 		l.tables = append(l.tables, tableFacts{node: n})
 	}

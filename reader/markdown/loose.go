@@ -35,11 +35,20 @@ type loose struct {
 func (f *facts) findLoose(keep dom.Set, raised []dom.ID) {
 	l := loose{f: f, nums: map[dom.ID]string{}, first: map[string]dom.ID{}, defs: map[string]dom.ID{}}
 	begin := map[string]dom.ID{}
+	var strong []dom.ID // the bold numbers, which begin notes when all of them are referred to
+	unsure := false
 	for _, n := range raised {
 		if f.refs[n] != "" {
 			continue
 		}
 		num := raisedNumber(f.t, n)
+		if f.t.Tag(n) != atom.Sup {
+			if def := f.startsBlock(n); def != 0 && keep.Has(def) && f.defs[def] == "" {
+				strong = append(strong, n)
+				unsure = unsure || l.first[num] == 0
+			}
+			continue
+		}
 		if def := f.startsBlock(n); def != 0 {
 			if l.first[num] != 0 && begin[num] == 0 && keep.Has(def) && f.defs[def] == "" {
 				begin[num] = def
@@ -54,6 +63,11 @@ func (f *facts) findLoose(keep dom.Set, raised []dom.ID) {
 	}
 	if len(l.order) == 0 {
 		return
+	}
+	for _, n := range strong {
+		if num := raisedNumber(f.t, n); !unsure && begin[num] == 0 {
+			begin[num] = f.startsBlock(n)
+		}
 	}
 	l.takeBegun(begin)
 	l.takeLists(keep)
@@ -246,21 +260,83 @@ func (w *writer) sidenote(n dom.ID) bool {
 		w.space = true
 		return false
 	}
+	w.takeLabels()
+	label, prev := "", w.t.Prev(n)
+	if w.marksSidenote(prev, w.t.Attr(prev, "class")) {
+		label = cleanLabel(strings.Trim(shortText(w.t, prev, 8), "[]() \n\t"))
+	}
+	if label == "" || w.facts.labels[label] {
+		k := len(w.sides) + 1
+		for w.facts.labels[strconv.Itoa(k)] {
+			k++
+		}
+		label = strconv.Itoa(k)
+	}
+	w.facts.labels[label] = true
+	w.sides = append(w.sides, side{n, label})
+	w.putNoteRef(label)
+	return true
+}
+
+// takeLabels takes down the labels of the notes that do not stand in the margin.
+func (w *writer) takeLabels() {
 	if w.facts.labels == nil {
 		w.facts.labels = map[string]bool{}
 		for _, label := range w.facts.defs {
 			w.facts.labels[label] = true
 		}
 	}
-	k := len(w.sides) + 1
-	for w.facts.labels[strconv.Itoa(k)] {
-		k++
+}
+
+// markOf is the mark that LaTeXML shows before the note n, when it can be a label, or "".
+func markOf(t *dom.Tree, n dom.ID) string {
+	if mark := t.FirstChild(n); hasToken(t.Attr(mark, "class"), "ltx_note_mark") {
+		return cleanLabel(strings.TrimSpace(shortText(t, mark, 8)))
 	}
-	label := strconv.Itoa(k)
-	w.facts.labels[label] = true
-	w.sides = append(w.sides, side{n, label})
-	w.putNoteRef(label)
+	return ""
+}
+
+// footnoteMark writes the mark of a note that stands elsewhere: as a reference when the page has one note
+// with that mark, else as it is shown.
+func (w *writer) footnoteMark(n dom.ID) bool {
+	t := w.t
+	mark := strings.TrimSpace(shortText(t, t.FirstChild(n), 8))
+	if mark == "" {
+		return false
+	}
+	w.takeLabels()
+	if label := markOf(t, n); label != "" && !w.plain && w.facts.marginNotes()[label] == 1 {
+		w.putNoteRef(label)
+		return true
+	}
+	raised := w.push(markSup, 0)
+	w.text(mark)
+	if raised {
+		w.pop()
+	}
 	return true
+}
+
+// marginNotes counts the notes of LaTeXML by their marks, but those whose mark labels another note.
+func (f *facts) marginNotes() map[string]int {
+	if f.margin != nil {
+		return f.margin
+	}
+	f.margin = map[string]int{}
+	for n := dom.Root; n != 0; n = f.t.Following(n, dom.Root) {
+		if f.t.Tag(n) != atom.Span || !f.keep.Has(n) {
+			continue
+		}
+		if class := f.t.Attr(n, "class"); hasToken(class, "ltx_note") && !hasToken(class, "ltx_role_footnotemark") {
+			if mark := markOf(f.t, n); mark != "" {
+				f.margin[mark]++
+			}
+		}
+	}
+	for _, label := range f.defs {
+		delete(f.margin, label)
+	}
+	return f.margin
 }
 
 type side struct {

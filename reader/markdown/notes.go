@@ -16,6 +16,7 @@ type notes struct {
 	defs   map[dom.ID]string // the element of a note → its label
 	marks  map[dom.ID]string // the element of a note → the number the page itself shows
 	backTo map[string]bool   // ids to which notes link back
+	lines  map[dom.ID]dom.ID // where notes begin that are lines of a paragraph → the paragraph
 }
 
 // noteRef is a link that may refer to a footnote.
@@ -78,7 +79,11 @@ func (f *facts) findNotes(keep dom.Set, refs []noteRef) {
 				id = f.wordNote(n)
 			}
 			if id != "" && byID[id] != nil && found[id] == 0 && (key == "id" || f.t.Tag(n) == atom.A) {
-				if def := f.noteOf(n, refs[byID[id][0]]); n > refs[byID[id][0]].node && def != 0 && f.defs[def] == "" && keep.Has(def) {
+				def := f.lineOf(n, refs[byID[id][0]], byID, keep)
+				if def == 0 {
+					def = f.noteOf(n, refs[byID[id][0]])
+				}
+				if n > refs[byID[id][0]].node && def != 0 && f.defs[def] == "" && keep.Has(def) {
 					found[id] = def
 					f.defs[def] = "?"
 				}
@@ -168,6 +173,69 @@ func (f *facts) noteOf(n dom.ID, r noteRef) dom.ID {
 		return def
 	}
 	return 0
+}
+
+// mostLines bounds how far in a paragraph a second note is looked for.
+const mostLines = 200
+
+// lineOf is the node with which the note begins whose id is at n, when it is one of several lines of a
+// paragraph that begin with the marks of notes, or 0.
+func (f *facts) lineOf(n dom.ID, r noteRef, byID map[string][]int, keep dom.Set) dom.ID {
+	t := f.t
+	p := t.Parent(n)
+	if r.text == "" || !holdsNote(t.Tag(p)) || !f.beginsLine(n) {
+		return 0
+	}
+	text := ""
+	for c, seen := n, 0; c != 0 && seen < 4 && len(text) < 24; c, seen = t.Next(c), seen+1 {
+		if t.Kind(c) == dom.Text {
+			text += t.Data(c)[:min(len(t.Data(c)), 24)]
+		} else {
+			text += shortText(t, c, 24)
+		}
+	}
+	rest, ok := strings.CutPrefix(strings.TrimLeft(text, " \n\t[(^\u00a0"), r.text)
+	if !ok || rest == "" || alnum(rest[0]) {
+		return 0
+	}
+	if !f.lineBefore(n) {
+		c, seen := t.Next(n), 0
+		for ; c != 0 && seen < mostLines; c, seen = t.Next(c), seen+1 {
+			if id := t.Attr(c, "id") + t.Attr(c, "name"); id != "" && byID[id] != nil && f.beginsLine(c) {
+				break
+			}
+		}
+		if c == 0 || seen == mostLines {
+			return 0
+		}
+	}
+	def := n
+	for def != 0 && (!keep.Has(def) || t.Kind(def) != dom.Text && t.FirstChild(def) == 0) {
+		def = t.Next(def)
+	}
+	if def == 0 || isBlock(t.Tag(def)) {
+		return 0
+	}
+	if f.lines == nil {
+		f.lines = map[dom.ID]dom.ID{}
+	}
+	f.lines[def] = p
+	return def
+}
+
+// beginsLine is true when nothing or a line break stands before n in its parent.
+func (f *facts) beginsLine(n dom.ID) bool {
+	c := f.t.Prev(n)
+	for f.t.Kind(c) == dom.Text && strings.TrimSpace(f.t.Data(c)) == "" {
+		c = f.t.Prev(c)
+	}
+	return c == 0 || f.t.Tag(c) == atom.Br
+}
+
+// lineBefore is true when a line break stands before n, which begins a line.
+func (f *facts) lineBefore(n dom.ID) bool {
+	c := f.t.Prev(n)
+	return c != 0 && (f.t.Tag(c) == atom.Br || f.t.Tag(f.t.Prev(c)) == atom.Br)
 }
 
 // noteOfTerm is what follows the term dt of a list, in which a note stands whose number the term is.
@@ -297,7 +365,7 @@ func (w *writer) putNoteRef(label string) {
 // noteDefinition begins the footnote that n is.
 func (w *writer) noteDefinition(n dom.ID) bool {
 	label, ok := w.facts.defs[n]
-	if !ok || w.plain || w.cell != nil || w.heading > 0 {
+	if !ok || w.facts.lines[n] != 0 || w.plain || w.cell != nil || w.heading > 0 {
 		return false
 	}
 	if k := len(w.lists); k > 0 && w.t.Tag(n) == atom.Li {
@@ -313,6 +381,29 @@ func (w *writer) noteDefinition(n dom.ID) bool {
 		w.noteMark = ""
 	})
 	return true
+}
+
+// noteLine begins the footnote that is a line of p and begins with n.
+func (w *writer) noteLine(n, p dom.ID) {
+	label := w.facts.defs[n]
+	if label == "" || w.plain || w.cell != nil || w.heading > 0 {
+		return
+	}
+	w.flush()
+	if w.lined == p {
+		w.popFrame()
+	} else {
+		w.lined = p
+		w.facts.inNotes++
+		w.after(p, func(w *writer, _ dom.ID) {
+			w.flush()
+			w.popFrame()
+			w.facts.inNotes--
+			w.lined, w.noteMark = 0, ""
+		})
+	}
+	w.frames = append(w.frames, frame{marker: "[^" + label + "]: ", indent: "    "})
+	w.noteMark = w.facts.marks[n]
 }
 
 // backlink is true for the link from a note back to the text.

@@ -59,6 +59,7 @@ type writer struct {
 	numbered dom.ID // in the code being read: what holds its numbered lines
 	sides    []side // notes of the margin, to be written at the end
 	noteMark string // the number that a note's text may begin with
+	lined    dom.ID // the paragraph of which a line is the note being written
 }
 
 // frame is a container that puts something before each of its lines.
@@ -126,6 +127,9 @@ func (w *writer) after(n dom.ID, do func(*writer, dom.ID)) { w.acts = append(w.a
 // enter writes what comes before the children of n and is true when they are to be visited.
 func (w *writer) enter(n dom.ID) bool {
 	t := w.t
+	if p, ok := w.facts.lines[n]; ok {
+		w.noteLine(n, p)
+	}
 	switch t.Kind(n) {
 	case dom.Text:
 		if w.keep.Has(n) {
