@@ -360,8 +360,11 @@ func (w *writer) notCode(n dom.ID) bool {
 		return true
 	}
 	class := t.Attr(n, "class")
-	return class != "" && (copyClass(class) || w.gutterClass(n, class))
+	return class != "" && (copyClass(class) || w.gutterClass(n, class) || hasToken(class, pointed...)) || t.Attr(n, "role") == "tooltip"
 }
+
+// pointed are classes of what is shown over code only where the pointer rests.
+var pointed = []string{"hover-info", "twoslash-popup-container", "twoslash-popup-info-hover"}
 
 // languageLabel is true for an element that tells a person the language of the code beside it, which the
 // fence says already.
