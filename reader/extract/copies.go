@@ -68,7 +68,7 @@ func (c *copies) add(i int32) {
 	c.blocks, c.says, c.words = append(c.blocks, i), append(c.says, says), append(c.words, b.Words)
 }
 
-// find hands the blocks of each copy to drop.
+// find hands the blocks of each copy to drop. It looks at each block about twice, however often a page repeats itself.
 func (c *copies) find(drop func(block int32)) {
 	runs := make(map[[copyBlocks]uint64]int) // where a run begins
 	long := make(map[uint64]int)             // where a long block stands
@@ -79,25 +79,25 @@ func (c *copies) find(drop func(block int32)) {
 		}
 		words, longest := int32(0), i
 		for from+n < i && i+n < len(c.says) && c.says[i+n] != 0 && c.says[i+n] == c.says[from+n] {
-			if words += c.words[i+n]; c.words[i+n] > c.words[longest] {
+			if words += c.words[i+n]; c.words[i+n] >= c.words[longest] {
 				longest = i + n
 			}
 			n++
 		}
+		copied := false
 		switch {
 		case c.times[c.says[longest]] > mostCopies: // a phrase that each card has
-			i++
+			i = longest + 1
 			continue
-		case n >= copyBlocks && (c.wares && words >= copyWords || from+n == i && words >= twinWords):
-		case n > 0 && c.wares && words >= lineWords && !c.page.Fellows(c.blocks[from], c.blocks[i]):
-		default:
-			i++
-			continue
+		case n >= copyBlocks:
+			copied = c.wares && words >= copyWords || from+n == i && words >= twinWords
 		}
-		for _, block := range c.blocks[i : i+n] {
-			drop(block)
+		if copied || n > 0 && c.wares && words >= lineWords && !c.page.Fellows(c.blocks[from], c.blocks[i]) {
+			for _, block := range c.blocks[i : i+n] {
+				drop(block)
+			}
 		}
-		i += n
+		i += max(1, n) // no part of what is no copy is one
 	}
 }
 

@@ -459,7 +459,7 @@ func enclosed(notation, tex string) string {
 		}
 		return true
 	}
-	wrap := ""
+	var wrap string
 	switch {
 	case has("box"), has("roundedbox"), has("circle"), has("left", "right", "top", "bottom"):
 		wrap = `\boxed`
