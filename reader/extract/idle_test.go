@@ -15,6 +15,8 @@ func TestLinesThatOnlyCountOrTellTheTimeAreLeftOut(t *testing.T) {
 <table><tr><th>Soort<th>Aantal<tr><td>Feest<td>250 bezoekers<tr><td>Markt<td>900 bezoekers</table></main></body></html>`
 	lines := map[string]bool{
 		"Deze pagina is 212 keer bekeken": false, "Nog 12 dagen": false, "Megtekintések száma: 233": false, "24 results found": false, "Vandaag is het 3 mei 2027": false,
+		"Geplaatst door redactie op 3 mei 2027": false, "Közzétette: szerkesztő, 2027. május 3.": false, "Posted by editor on 3 May 2027 • 1204 views": false,
+		"Gepubliceerd door de gemeente in 2027, en geldig zolang er geld in de pot is.": true,
 		"Minimaal 150 bezoekers": true, "Sluit op 3 mei 2027": true, "Nog 12 dagen om mee te doen met uw plan": true,
 	}
 	for line, content := range lines {
