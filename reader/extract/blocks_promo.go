@@ -44,12 +44,11 @@ func wordSet(words string) map[string]bool {
 var turnTitles = titleSet(
 	"lees ook|zie ook|gerelateerd|gerelateerde pagina's|gerelateerde artikelen|gerelateerde onderwerpen|gerelateerde berichten|gerelateerd nieuws|meer nieuws|laatste nieuws|recent nieuws|nieuws|recente berichten|" +
 		"meest gelezen|meest bekeken|populair|populaire pagina's|laatst bekeken|recent bekeken|onlangs bekeken|recent bezocht|ook interessant|misschien ook interessant|spreuk van de dag|citaat van de dag|quote van de dag|" +
-		"weetje van de dag|foto van de dag|foto van de week|het weer|uitgelicht|aanbevolen|aanbevolen voor u|volg ons|volg ons op sociale media|" +
+		"weetje van de dag|foto van de dag|foto van de week|het weer|uitgelicht|aanbevolen|aanbevolen voor u|" +
 		"lásd még|olvassa el ezt is|kapcsolódó|kapcsolódó oldalak|kapcsolódó cikkek|kapcsolódó tartalmak|kapcsolódó hírek|további hírek|hírek|friss hírek|legfrissebb hírek|legolvasottabb|legnézettebb|népszerű|" +
-		"utoljára megtekintett|nemrég látott|nemrég megtekintett|ajánlott|ajánló|ajánljuk|kiemelt|kiemelt hírek|a nap mondása|a nap idézete|a nap képe|a hét fotója|időjárás|ajánlott önnek|önnek ajánljuk|kövessen minket|kövess minket|" +
+		"utoljára megtekintett|nemrég látott|nemrég megtekintett|ajánlott|ajánló|ajánljuk|kiemelt|kiemelt hírek|a nap mondása|a nap idézete|a nap képe|a hét fotója|időjárás|ajánlott önnek|önnek ajánljuk|" +
 		"see also|related|related pages|related articles|related content|related news|more news|latest news|recent news|news|recent posts|most read|most viewed|popular|popular pages|recently viewed|you may also like|" +
-		"you might also like|quote of the day|saying of the day|tip of the day|picture of the day|photo of the week|weather|featured|recommended|recommended for you|" +
-		"follow us|follow us on social media")
+		"you might also like|quote of the day|saying of the day|tip of the day|picture of the day|photo of the week|weather|featured|recommended|recommended for you")
 
 // turnStarts is how a box begins that tells now one thing worth knowing, now another.
 var turnStarts = [...]string{"wist u dat", "wist je dat", "tudta, hogy", "tudta-e", "tudta?", "tudtad", "did you know"}

@@ -67,6 +67,7 @@ func chosen(t *dom.Tree, base *url.URL) Content {
 	odds := d.classify()
 	keep := blocks.Choose(odds, &d.view)
 	closeGaps(t, &d.page, keep)
+	withParagraphs(&d.page, keep)
 	endingCode(t, &d.page, keep)
 	withoutFurniture(t, &d.page, keep)
 	withNotes(t, &d.page, keep)

@@ -135,3 +135,30 @@ var furnitureWords = []string{
 	"most-read", "trending", "follow", "adslot", "ad-slot", "ad-unit", "ad-container", "ad-wrap", "login", "-toc", "toc-", "pagination", "rating", "widget", "cta",
 	"teaser-list",
 }
+
+// manyBlocks is the length of a page from which on the classifier has seen none.
+const manyBlocks = 3000
+
+// withParagraphs keeps the running text of a very long page that stands in an element around what is kept: a
+// paragraph before or behind tens of thousands of rows is told by its place and by nothing else.
+func withParagraphs(p *blocks.Page, keep []bool) {
+	if len(keep) < manyBlocks {
+		return
+	}
+	const levels = 4
+	around := make([]bool, len(p.Elems))
+	for i, k := range keep {
+		if !k {
+			continue
+		}
+		for e, up := p.Elems[p.Blocks[i].Box].Parent, 0; e >= 0 && up < levels; e, up = p.Elems[e].Parent, up+1 {
+			around[e] = true
+		}
+	}
+	for i, k := range keep {
+		b := &p.Blocks[i]
+		if up := p.Elems[b.Box].Parent; !k && up >= 0 && around[up] && b.Linked == 0 && b.Fluent() {
+			keep[i] = true
+		}
+	}
+}
