@@ -40,7 +40,8 @@ type scan struct {
 	astray  bool     // what was taken out of a tag or an element turned up elsewhere
 	attrs   int      // attributes so far
 	tags    int
-	drawing int // where what is in the svg element being read begins, when all of it is lines of a drawing; else 0
+	drawing int               // where what is in the svg element being read begins, when all of it is lines of a drawing; else 0
+	lines   [][nameBytes]byte // of the drawing, those that are open
 	formats formats
 	nest    *nest // of a second pass only
 	cut     bool  // attributes are cut off
@@ -147,8 +148,12 @@ func (s *scan) start() {
 	if s.drawing > 0 && !s.draws(name, tag[:size]) {
 		s.drawing = 0
 	}
+	if s.drawing > 0 && !bytes.HasSuffix(tag[:size], []byte("/>")) {
+		s.lines = append(s.lines, [nameBytes]byte{})
+		copy(s.lines[len(s.lines)-1][:], name)
+	}
 	if string(name) == "svg" && readable && !s.formats.readable() {
-		s.drawing = s.at
+		s.drawing, s.lines = s.at, s.lines[:0]
 	}
 	switch {
 	case string(name) == "plaintext":
@@ -183,9 +188,15 @@ func (s *scan) endDrawing(name []byte) {
 			s.replace(s.drawing, s.at, "")
 		}
 		s.drawing = 0
-	} else if !s.draws(name, nil) && string(name) != "title" && string(name) != "desc" {
-		s.drawing = 0
+		return
 	}
+	// An end tag of another line than the last may end an element around the drawing.
+	last := len(s.lines) - 1
+	if last < 0 || string(bytes.TrimRight(s.lines[last][:], "\x00")) != string(name) {
+		s.drawing = 0
+		return
+	}
+	s.lines = s.lines[:last]
 }
 
 // pass passes over what is text up to the end tag of name, and takes a script's or a style sheet's out.
