@@ -46,6 +46,7 @@ type scan struct {
 	nest    *nest // of a second pass only
 	cut     bool  // attributes are cut off
 	asIs    bool  // nothing more is taken out
+	within  bool  // HTML may have begun inside a picture or a formula
 }
 
 func newScan(page []byte, limits Limits, asIs bool) *scan {
@@ -155,11 +156,28 @@ func (s *scan) start() {
 	if string(name) == "svg" && readable && !s.formats.readable() {
 		s.drawing, s.lines = s.at, s.lines[:0]
 	}
+	if !readable {
+		s.foreign(name)
+	}
 	switch {
 	case string(name) == "plaintext":
 		s.at = len(s.page)
 	case rawText[string(name)] && readable:
 		s.pass(string(name))
+	}
+}
+
+// foreign reads a start tag inside a picture or a formula. Some of their elements hold HTML, in which a script or
+// a title is text again: from such a one on the page is parsed as it is.
+func (s *scan) foreign(name []byte) {
+	switch string(name) {
+	case "title", "desc":
+		s.within = s.within || !s.draws(name, nil)
+	case "foreignobjec", "annotation-x", "mi", "mo", "mn", "ms", "mtext":
+		s.within = true
+	}
+	if s.within && rawText[string(name)] {
+		s.asIs = true
 	}
 }
 
