@@ -167,7 +167,7 @@ func (t *Tree) hasText(n ID) bool {
 	return false
 }
 
-// large is true when most of the page stands below n: a page that shows itself by a script.
+// large is true when two thirds of the page or more stand below n: a page that shows itself by a script.
 func (h *hider) large(n ID) bool {
 	size := 0
 	for c := h.t.Following(n, n); c != 0; c = h.t.Following(c, n) {
@@ -178,7 +178,7 @@ func (h *hider) large(n ID) bool {
 			}
 		}
 	}
-	return size > 400 && size*2 > h.text
+	return size > 400 && size*3 > h.text*2
 }
 
 var srOnly = map[string]bool{

@@ -107,6 +107,22 @@ func TestVisibleTwinsStay(t *testing.T) {
 	}
 }
 
+func TestAHiddenPartStaysOnlyWhereItIsThePage(t *testing.T) {
+	long := strings.Repeat("Words that were written for the page. ", 20)
+	for name, page := range map[string]struct {
+		html string
+		kept bool
+	}{
+		"half":         {`<body><p>` + long + `</p><div style="visibility:hidden">SECRET ` + long + `</div></body>`, false},
+		"nearly all":   {`<body><p>Plain words.</p><div style="visibility:hidden">SECRET ` + long + `</div></body>`, true},
+		"a large menu": {`<body><p>` + long + `</p><div style="display:none">SECRET ` + long + long[:len(long)/2] + `</div></body>`, false},
+	} {
+		if text, _ := seen(page.html); strings.Contains(text, "SECRET") != page.kept {
+			t.Errorf("%s: shown %q", name, text)
+		}
+	}
+}
+
 func TestPanelsAreNamed(t *testing.T) {
 	tree := Parse([]byte(`<div role="tablist"><b role="tab">x</b></div><div role="tabpanel">a</div><div role="tabpanel" hidden>b</div>`), Limits{})
 	_, panels, _ := tree.Visibility()
