@@ -57,6 +57,14 @@ func TestWhatWasMadeTogetherIsKeptTogether(t *testing.T) {
 	}
 }
 
+func TestPartsThatComeLateAreNotOfOneKind(t *testing.T) {
+	late := `<div hidden id="S:0"><h2>How we decide</h2><p>We weigh the need for the work, the care taken in planning it and the number of people who will gain from it.</p><p>Half of the fund is kept for groups that have not had a grant from us within the last five years.</p></div>
+<div hidden id="S:1"><ul><li><a href="/z">Zebra</a></li><li><a href="/b">Buses</a></li><li><a href="/p">Parks</a></li><li><a href="/l">Libraries</a></li></ul></div>`
+	if got := call(late); strings.Contains(got, "Zebra") || !strings.Contains(got, "weigh the need") {
+		t.Error(got)
+	}
+}
+
 func TestPagersAndToolsAreDropped(t *testing.T) {
 	const more = `<p>Tell us straight away if your plans or your costs change, because this may affect what we can pay.</p>`
 	for _, part := range []string{

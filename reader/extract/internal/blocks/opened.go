@@ -138,10 +138,10 @@ func panelKey(t *dom.Tree, hidden dom.Set, n dom.ID) uint64 {
 	default:
 		return 0
 	}
-	id := t.Attr(n, "id")
-	if strings.HasPrefix(id, "S:") && t.HasAttr(n, "hidden") {
+	if sentLate(t, n) {
 		return late
 	}
+	id := t.Attr(n, "id")
 	if words.groupsOf(t.Attr(n, "class"))&notPanel != 0 || words.groupsOf(id)&notPanel != 0 {
 		return 0
 	}
@@ -158,6 +158,11 @@ func panelKey(t *dom.Tree, hidden dom.Set, n dom.ID) uint64 {
 	key := uint64(t.Tag(n))<<8 + uint64(t.Tag(h)) + 2
 	key = hashString(key, stem(t.Attr(n, "class")))
 	return hashString(key*31, stem(t.Attr(h, "class")))
+}
+
+// sentLate says that n is a part that a server sends late and a script puts in its place.
+func sentLate(t *dom.Tree, n dom.ID) bool {
+	return strings.HasPrefix(t.Attr(n, "id"), "S:") && t.HasAttr(n, "hidden")
 }
 
 // head is the visible element before n, or before its parent where n stands first.

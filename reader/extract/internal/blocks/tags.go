@@ -336,4 +336,4 @@ func (p *Page) sized(b *Block) bool {
 }
 
 // Panel says that n is closed at first and opened by the page itself.
-func (p *Page) Panel(n dom.ID) bool { return p.panels[n] }
+func (p *Page) Panel(n dom.ID) bool { return p.panels[n] && !sentLate(p.Tree, n) }
