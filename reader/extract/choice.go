@@ -74,6 +74,7 @@ func chosen(t *dom.Tree, base *url.URL) Content {
 	withoutIdle(&d.page, keep)
 	keepTogether(t, &d.page, odds, keep)
 	withoutBeside(t, &d.page, keep)
+	withoutOthers(t, &d.page, keep)
 	withoutCopies(&d.page, keep)
 	words := 0
 	for i, k := range keep {
