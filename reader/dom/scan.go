@@ -68,6 +68,9 @@ func (s *scan) read() bool {
 			s.tags++
 			var buf [nameBytes]byte
 			name := tagName(s.page[s.at+2:], &buf)
+			if !s.formats.readable() && string(name) != "title" && string(name) != "desc" {
+				s.foreign(name)
+			}
 			s.endDrawing(name)
 			s.formats.end(name)
 			if s.nest != nil {
@@ -167,19 +170,22 @@ func (s *scan) start() {
 	}
 }
 
-// foreign reads a start tag inside a picture or a formula. Some of their elements hold HTML, in which a script or
-// a title is text again: from such a one on the page is parsed as it is.
+// foreign reads the name of a tag inside a picture or a formula. There scripts and titles are no text, but HTML may
+// begin again: in some elements, and by any tag that is not known to belong there, since it may end the picture.
+// From a script or a title behind such a one on, the page is parsed as it is.
 func (s *scan) foreign(name []byte) {
-	switch string(name) {
-	case "title", "desc":
-		s.within = s.within || !s.draws(name, nil)
-	case "foreignobjec", "annotation-x", "mi", "mo", "mn", "ms", "mtext":
+	if !ofPicture[string(name)] && !s.draws(name, nil) {
 		s.within = true
 	}
 	if s.within && rawText[string(name)] {
 		s.asIs = true
 	}
 }
+
+// ofPicture are the elements of pictures and formulas that hold no HTML, besides those of draws.
+var ofPicture = map[string]bool{"svg": true, "math": true, "style": true, "script": true, "a": true, "image": true, "marker": true, "pattern": true,
+	"mrow": true, "mfrac": true, "msup": true, "msub": true, "msubsup": true, "mover": true, "munder": true, "munderover": true, "msqrt": true, "mroot": true,
+	"mtable": true, "mtr": true, "mtd": true, "mstyle": true, "mspace": true, "mpadded": true, "menclose": true, "semantics": true, "annotation": true}
 
 // draws says that an element in an svg is one of its lines, or a title of no more than text. What a
 // program for formulas leaves at its lines stays: their TeX, or which characters they draw.

@@ -63,7 +63,7 @@ var tricky = []string{
 	`<math><annotation-xml encoding=text/html><div class=x>c</div></annotation-xml><mi class=y></math>&#1;<p class=&#1;>d`,
 	`<style class=x>p > a { content: "<p class=y>, and more than the sixty-four bytes that it takes" }</style><p class=z>e`,
 	`<!DOCTYPE html "><script>a body behind an odd doctype, with more than sixty-four bytes of text</script>p`,
-	"<g><svg></g></svg>0", "<path><svg><g></path></svg>0", "<svg><title><title></svg><svg>0</svg", "<svg><desc><b><style></svg><svg>0</svg>", "<math><mi><title></math><svg>0</svg>", "<svg><foreignObject><title></svg><svg><path/>0</svg>", "<svg><g><path></g></path></svg>0", "<svg><g><path/><title>x</title></g></svg>0",
+	"<g><svg></g></svg>0", "<path><svg><g></path></svg>0", "<svg><title><title></svg><svg>0</svg", "<svg><B><stYle></svg><svg>0</svg", "<svg></p><style></svg><svg>0</svg>", "<div><svg></div><style></svg><svg>0</svg>", "<svg><desc><b><style></svg><svg>0</svg>", "<math><mi><title></math><svg>0</svg>", "<svg><foreignObject><title></svg><svg><path/>0</svg>", "<svg><g><path></g></path></svg>0", "<svg><g><path/><title>x</title></g></svg>0",
 }
 
 // difference is where two trees differ, but for what is below an svg element that is empty in got.
